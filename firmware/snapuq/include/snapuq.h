@@ -1,0 +1,201 @@
+/* snapuq: integer kernels of a small CNN and of its SNAP-UQ monitor.
+ *
+ * Contract of every kernel here: no allocation, no globals, no floating point;
+ * the caller owns all memory; the result equals the numpy function of the same
+ * name in snapcli/fixedpoint bit for bit. Parameters are validated where the
+ * code is generated, so kernels run blind. Tensors are NHWC with batch 1.
+ * A name that ends in _qN is a fixed-point number with N fractional bits.
+ */
+#ifndef SNAPUQ_H
+#define SNAPUQ_H
+
+#include <stdint.h>
+
+/* ---- Requantization -------------------------------------------------- */
+
+/* A real multiplier mantissa * 2^(shift - 31). mantissa >= 0, shift in [-31, 30]. */
+struct snapuq_multiplier {
+    int32_t mantissa;
+    int32_t shift;
+};
+
+/* value * multiplier with TFLite's two roundings: doubling high multiply, then
+ * a rounding division by a power of two. Saturates to int32. */
+int32_t snapuq_requantize(int32_t value, struct snapuq_multiplier multiplier);
+
+/* ---- Backbone -------------------------------------------------------- */
+
+/* How an accumulator becomes an int8 output channel. */
+struct snapuq_output_s8 {
+    const int32_t *bias;     /* [channels], accumulator units */
+    const int32_t *mantissa; /* [channels] */
+    const int8_t *shift;     /* [channels] */
+    int32_t zero_point;      /* [-128, 127] */
+    int32_t min;             /* fused activation, [-128, 127] */
+    int32_t max;
+};
+
+struct snapuq_conv_s8 {
+    int32_t in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t in_zero_point;
+    const int8_t *weights; /* conv [out_c][kernel_h][kernel_w][in_c];
+                              depthwise [kernel_h][kernel_w][out_c] */
+    struct snapuq_output_s8 out;
+};
+
+void snapuq_conv_s8(const struct snapuq_conv_s8 *layer, const int8_t *input, int8_t *output);
+
+/* out_c must be a multiple of in_c: channel o reads input channel o / (out_c / in_c). */
+void snapuq_depthwise_conv_s8(const struct snapuq_conv_s8 *layer, const int8_t *input,
+                              int8_t *output);
+
+struct snapuq_fully_connected_s8 {
+    int32_t inputs, outputs;
+    int32_t in_zero_point;
+    const int8_t *weights; /* [outputs][inputs], symmetric */
+    struct snapuq_output_s8 out;
+};
+
+void snapuq_fully_connected_s8(const struct snapuq_fully_connected_s8 *layer, const int8_t *input,
+                               int8_t *output);
+
+/* MEAN over height and width. */
+struct snapuq_mean_s8 {
+    int32_t positions; /* height * width */
+    int32_t channels;
+    int32_t in_zero_point, out_zero_point;
+    struct snapuq_multiplier multiplier; /* in_scale / out_scale / positions */
+};
+
+void snapuq_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int8_t *output);
+
+/* ---- Monitor: taps and heads ----------------------------------------- */
+
+/* sum[c] = sum over positions of (input[position][c] - zero_point): the exact
+ * pooled activation. positions < 2^23, so that the sum fits int32. */
+void snapuq_pool_sum_s8(const int8_t *input, int32_t positions, int32_t channels,
+                        int32_t zero_point, int32_t *sum);
+
+/* A pooled sum in standard deviations:
+ * requantize(sum[c], {mantissa[c], shift}) + offset[c]. */
+struct snapuq_standardize {
+    const int32_t *mantissa; /* [channels] */
+    const int32_t *offset;   /* [channels] */
+    int32_t shift;
+};
+
+/* Diagonal Gaussian head: predicts the pooled activation after a block from
+ * the one before it. in_channels and rank are at most 256. */
+struct snapuq_gaussian_head_s8 {
+    int32_t in_channels;
+    int32_t channels;
+    int32_t rank;                      /* 0: projector folded into the two heads */
+    struct snapuq_standardize before;  /* -> Q10, saturated to int16 */
+    struct snapuq_standardize after;   /* -> Q16; its offset also holds minus the mean's bias */
+    const int8_t *projector;           /* [rank][in_channels] */
+    struct snapuq_multiplier latent;   /* projector accumulator -> int16 */
+    const int8_t *mean_weights;        /* [channels][rank ? rank : in_channels] */
+    struct snapuq_multiplier mean;     /* accumulator -> Q16 */
+    const int8_t *xi_weights;          /* the shape of mean_weights */
+    const int32_t *xi_bias;            /* [channels], accumulator units */
+    struct snapuq_multiplier xi;       /* accumulator -> steps of the table */
+    int32_t xi_zero_point;
+    const uint16_t *inverse_sigma_q9;  /* [256], entry xi + 128 */
+};
+
+/* int16 elements of scratch that snapuq_surprisal_s8 needs. */
+#define SNAPUQ_SURPRISAL_SCRATCH(in_channels, rank) ((in_channels) + (rank))
+
+/* Mean squared standardized residual e, Q16, saturated to INT32_MAX. */
+uint32_t snapuq_surprisal_s8(const struct snapuq_gaussian_head_s8 *head, const int32_t *sum_before,
+                             const int32_t *sum_after, int16_t *scratch);
+
+/* S = sum_l weight_q16[l] * surprisal_q16[l], rounded; weights sum to 65536. */
+uint32_t snapuq_score_q16(const uint32_t *surprisal_q16, const uint32_t *weight_q16, int32_t taps);
+
+/* ---- Monitor: confidence and map ------------------------------------- */
+
+/* Index of the first largest logit. */
+int32_t snapuq_argmax_s8(const int8_t *logits, int32_t classes);
+
+/* ln(value), Q16; value 0 counts as 1. log2_q15[i] = log2(1 + i / 256), i = 0..256. */
+int32_t snapuq_ln_q16(uint64_t value, const uint16_t *log2_q15);
+
+/* 1 / (1 + exp(-t)), Q16. tail_q16[i] = 1 / (1 + exp(i / 16)), i = 0..256. */
+uint32_t snapuq_sigmoid_q16(int64_t t_q16, const uint16_t *tail_q16);
+
+/* Logits of a classifier with the temperature inside the table:
+ * exp_q30[d] = exp(-d * logit_scale / temperature), d = 0..255 steps below the maximum. */
+struct snapuq_confidence {
+    int32_t classes;
+    const uint32_t *exp_q30; /* [256] */
+};
+
+/* ln((1 - max p) / max p), Q16. */
+int32_t snapuq_error_logit_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
+                               int32_t predicted, const uint16_t *log2_q15);
+
+/* m = alpha (1 - max p) + (1 - alpha) (1 - margin), Q16. */
+uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
+                          int32_t predicted, uint32_t alpha_q16);
+
+/* U = sigmoid(b0 + b1 max(0, ln S - theta) + b2 error_logit) */
+struct snapuq_map_gated {
+    int32_t b0_q16, b1_q16, b2_q16, theta_q16;
+    const uint16_t *log2_q15; /* [257] */
+    const uint16_t *tail_q16; /* [257] */
+};
+
+uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, uint32_t score_q16,
+                              int32_t error_logit_q16);
+
+/* U = sigmoid(b0 + b1 S + b2 m) */
+struct snapuq_map_logistic {
+    int32_t b0_q16, b1_q16, b2_q16;
+    const uint16_t *tail_q16; /* [257] */
+};
+
+uint32_t snapuq_map_logistic_q16(const struct snapuq_map_logistic *map, uint32_t score_q16,
+                                 uint32_t doubt_q16);
+
+/* U = value[number of breakpoints <= psi], psi = gamma S + (1 - gamma) m */
+struct snapuq_map_isotonic {
+    uint32_t gamma_q16;              /* [0, 65536] */
+    int32_t breakpoints;             /* at most 32 */
+    const uint32_t *breakpoint_q16;  /* [breakpoints], ascending */
+    const uint32_t *value_q16;       /* [breakpoints + 1], not descending, <= 65536 */
+};
+
+uint32_t snapuq_map_isotonic_q16(const struct snapuq_map_isotonic *map, uint32_t score_q16,
+                                 uint32_t doubt_q16);
+
+/* ---- Probe ------------------------------------------------------------ */
+
+/* What a generated model reports to a caller that wants to know where time
+ * goes: mark(context, stage) is called when a piece of that stage has ended. */
+enum snapuq_stage {
+    SNAPUQ_STAGE_BACKBONE,
+    SNAPUQ_STAGE_HEADS,
+    SNAPUQ_STAGE_CLASSIFIER,
+    SNAPUQ_STAGE_MAP,
+    SNAPUQ_STAGES
+};
+
+struct snapuq_probe {
+    void (*mark)(void *context, enum snapuq_stage stage);
+    void *context;
+};
+
+static inline void snapuq_mark(const struct snapuq_probe *probe, enum snapuq_stage stage)
+{
+    if (probe) {
+        probe->mark(probe->context, stage);
+    }
+}
+
+#endif

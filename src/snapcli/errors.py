@@ -1,0 +1,51 @@
+"""The only exception tree. Each class fixes the exit code of the program."""
+
+
+class SnapError(Exception):
+    """A problem the user can act on.
+
+    message says what is wrong in one line, hint says what to do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(SnapError):
+    """A command-line value that means nothing: an unknown data set, target, layer."""
+
+    exit_code = 2
+
+
+class ConfigError(SnapError):
+    """A recipe or option combination that cannot work."""
+
+    exit_code = 3
+
+
+class ArtifactError(SnapError):
+    """A file of a run is missing, stale, truncated or not what we wrote."""
+
+    exit_code = 4
+
+
+class ToolchainError(SnapError):
+    """A compiler, emulator or Python extra is missing or failed."""
+
+    exit_code = 5
+
+
+class DeviceError(SnapError):
+    """The board or the emulator cannot be reached, or talks nonsense."""
+
+    exit_code = 6
+
+
+class CheckError(SnapError):
+    """A result differs from its reference."""
+
+    exit_code = 7
