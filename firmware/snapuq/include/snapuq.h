@@ -61,6 +61,7 @@ struct snapuq_fully_connected_s8 {
     struct snapuq_output_s8 out;
 };
 
+/* Requantizes with a single rounding, half away from zero (SPEC 1.1). */
 void snapuq_fully_connected_s8(const struct snapuq_fully_connected_s8 *layer, const int8_t *input,
                                int8_t *output);
 
@@ -69,7 +70,7 @@ struct snapuq_mean_s8 {
     int32_t positions; /* height * width */
     int32_t channels;
     int32_t in_zero_point, out_zero_point;
-    struct snapuq_multiplier multiplier; /* in_scale / out_scale / positions */
+    struct snapuq_multiplier multiplier; /* in_scale / out_scale / positions, SPEC 1.2 */
 };
 
 void snapuq_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int8_t *output);
@@ -90,14 +91,15 @@ struct snapuq_standardize {
 };
 
 /* Diagonal Gaussian head: predicts the pooled activation after a block from
- * the one before it. in_channels and rank are at most 256. */
+ * the one before it. in_channels and rank are at most 256, channels at most 2048;
+ * weights lie in [-127, 127]. */
 struct snapuq_gaussian_head_s8 {
     int32_t in_channels;
     int32_t channels;
     int32_t rank;                      /* 0: projector folded into the two heads */
     struct snapuq_standardize before;  /* -> Q10, saturated to int16 */
     struct snapuq_standardize after;   /* -> Q16; its offset also holds minus the mean's bias */
-    const int8_t *projector;           /* [rank][in_channels] */
+    const int8_t *projector;           /* [rank][in_channels]; unused with rank 0 */
     struct snapuq_multiplier latent;   /* projector accumulator -> int16 */
     const int8_t *mean_weights;        /* [channels][rank ? rank : in_channels] */
     struct snapuq_multiplier mean;     /* accumulator -> Q16 */
@@ -129,7 +131,8 @@ int32_t snapuq_ln_q16(uint64_t value, const uint16_t *log2_q15);
 /* 1 / (1 + exp(-t)), Q16. tail_q16[i] = 1 / (1 + exp(i / 16)), i = 0..256. */
 uint32_t snapuq_sigmoid_q16(int64_t t_q16, const uint16_t *tail_q16);
 
-/* Logits of a classifier with the temperature inside the table:
+/* Logits of a classifier with the temperature inside the table; the functions
+ * below take the predicted class from snapuq_argmax_s8.
  * exp_q30[d] = exp(-d * logit_scale / temperature), d = 0..255 steps below the maximum. */
 struct snapuq_confidence {
     int32_t classes;

@@ -1,0 +1,75 @@
+/* Frames of the wire protocol (SPEC.md, section 3). Knows neither boards nor
+ * models, so that it can be built and attacked on the host. */
+#ifndef APP_COMMAND_H
+#define APP_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum app_type {
+    APP_HELLO = 0x01,
+    APP_INFER = 0x02,
+    APP_PROFILE = 0x03,
+    APP_STACK = 0x04,
+    APP_SELFTEST = 0x05,
+    APP_REPLY = 0x80, /* set in the type of an answer */
+    APP_ERROR = 0xFF
+};
+
+enum app_error {
+    APP_ERROR_UNKNOWN_TYPE = 1,
+    APP_ERROR_WRONG_LENGTH = 2, /* not the length this request has */
+    APP_ERROR_TOO_LONG = 3,     /* more than the receive buffer holds */
+    APP_ERROR_DAMAGED = 4       /* the CRC does not match */
+};
+
+#define APP_PROTOCOL_VERSION 1
+#define APP_HEADER_BYTES 6
+#define APP_CRC_BYTES 4
+#define APP_PAYLOAD_LIMIT 32768u
+
+/* CRC-32 as in zlib; start with 0 and pass the result on to continue. */
+uint32_t app_crc32(uint32_t crc, const uint8_t *bytes, size_t count);
+
+/* ---- Receiving --------------------------------------------------------- */
+
+struct app_parser {
+    uint8_t *payload;  /* where payloads go, [capacity] */
+    uint32_t capacity; /* at most APP_PAYLOAD_LIMIT */
+    /* The frame at hand; type, sequence and length may be read after an event. */
+    uint8_t type, sequence;
+    uint16_t length;
+    uint32_t position; /* bytes of the frame seen so far, 0 while hunting for the magic */
+    uint32_t crc, received_crc;
+};
+
+enum app_event {
+    APP_EVENT_NONE,
+    APP_EVENT_FRAME,
+    APP_EVENT_TOO_LONG, /* nothing of its payload was stored */
+    APP_EVENT_DAMAGED
+};
+
+void app_parser_init(struct app_parser *parser, uint8_t *payload, uint32_t capacity);
+
+/* Takes one byte. Bytes outside of a frame are skipped. */
+enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte);
+
+/* ---- Sending ----------------------------------------------------------- */
+
+/* A frame that grows at its end; bytes is as long as its creator says. */
+struct app_frame {
+    uint8_t *bytes;
+    size_t count;
+};
+
+#define APP_FRAME_BYTES(payload) (APP_HEADER_BYTES + (payload) + APP_CRC_BYTES)
+
+void app_frame_begin(struct app_frame *frame, uint8_t *bytes, uint8_t type, uint8_t sequence);
+/* Little-endian, the low `width` bytes of value. */
+void app_frame_put(struct app_frame *frame, uint64_t value, size_t width);
+void app_frame_put_bytes(struct app_frame *frame, const void *bytes, size_t count);
+/* Fills the length in and appends the CRC. */
+void app_frame_end(struct app_frame *frame);
+
+#endif

@@ -1,0 +1,66 @@
+#include "snapuq_arith.h"
+
+#define RESIDUAL_LIMIT_Q16 (1 << 23)
+
+static inline int64_t standardize(const struct snapuq_standardize *parameters, int32_t channel,
+                                  int32_t sum)
+{
+    return (int64_t)snapuq_requantize_inline(sum, parameters->mantissa[channel],
+                                             parameters->shift) +
+           parameters->offset[channel];
+}
+
+static void project(const struct snapuq_gaussian_head_s8 *head, const int16_t *x, int16_t *z)
+{
+    const int8_t *weights = head->projector;
+    for (int32_t j = 0; j < head->rank; ++j) {
+        int32_t sum = 0;
+        for (int32_t c = 0; c < head->in_channels; ++c) {
+            sum += *weights++ * x[c];
+        }
+        sum = snapuq_requantize_inline(sum, head->latent.mantissa, head->latent.shift);
+        z[j] = (int16_t)snapuq_clamp(sum, INT16_MIN, INT16_MAX);
+    }
+}
+
+uint32_t snapuq_surprisal_s8(const struct snapuq_gaussian_head_s8 *head, const int32_t *sum_before,
+                             const int32_t *sum_after, int16_t *scratch)
+{
+    int16_t *z = scratch;
+    int32_t inputs = head->in_channels;
+
+    for (int32_t c = 0; c < head->in_channels; ++c) {
+        const int64_t x = standardize(&head->before, c, sum_before[c]);
+        z[c] = (int16_t)snapuq_clamp64(x, INT16_MIN, INT16_MAX);
+    }
+    if (head->rank) {
+        project(head, z, z + inputs);
+        z += inputs;
+        inputs = head->rank;
+    }
+
+    const int8_t *mean_weights = head->mean_weights;
+    const int8_t *xi_weights = head->xi_weights;
+    uint64_t total_q24 = 0;
+    for (int32_t i = 0; i < head->channels; ++i) {
+        int32_t mean = 0, xi = head->xi_bias[i];
+        /* Both heads in one pass: they share the loads of z. */
+        for (const int16_t *from = z, *end = z + inputs; from != end; ++from) {
+            mean += *mean_weights++ * *from;
+            xi += *xi_weights++ * *from;
+        }
+        mean = snapuq_requantize_inline(mean, head->mean.mantissa, head->mean.shift);
+        xi = snapuq_requantize_inline(xi, head->xi.mantissa, head->xi.shift);
+        xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
+
+        const int32_t residual_q16 =
+            (int32_t)snapuq_clamp64(standardize(&head->after, i, sum_after[i]) - mean,
+                                    -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
+        const int64_t product = (int64_t)residual_q16 * head->inverse_sigma_q9[xi + 128];
+        const int32_t u_q12 = (int32_t)((product + (1 << 12)) >> 13);
+        total_q24 += (uint64_t)((int64_t)u_q12 * u_q12);
+    }
+
+    const uint64_t surprisal_q16 = (total_q24 / (uint32_t)head->channels) >> 8;
+    return surprisal_q16 > INT32_MAX ? INT32_MAX : (uint32_t)surprisal_q16;
+}

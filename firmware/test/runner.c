@@ -1,0 +1,357 @@
+/* Runs the golden cases: the same program on the host (ASan + UBSan) and, by
+ * semihosting, on an emulated Cortex-M.
+ *
+ *   runner CASES RESULTS
+ *
+ * CASES   u32 count, then per case: u32 kernel, u32 blobs, per blob: u32 bytes, bytes.
+ * RESULTS per case: u32 bytes, bytes.
+ * Integers are little-endian. Blob 0 holds the scalars of a case as int32, the
+ * others its arrays and inputs, in the order in which the functions below name them.
+ * Every blob lives in memory of its exact size, so that ASan sees a kernel overrun it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "snapuq.h"
+
+#define BLOBS_MAX 16
+
+struct test_case {
+    uint32_t kernel, blobs;
+    uint32_t bytes[BLOBS_MAX];
+    void *blob[BLOBS_MAX];
+};
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "runner: %s\n", what);
+    exit(1);
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    if (!memory) {
+        fail("out of memory");
+    }
+    return memory;
+}
+
+static void read_bytes(FILE *file, void *to, size_t bytes)
+{
+    if (fread(to, 1, bytes, file) != bytes) {
+        fail("case file ends early");
+    }
+}
+
+static uint32_t read_u32(FILE *file)
+{
+    uint32_t value;
+    read_bytes(file, &value, sizeof value);
+    return value;
+}
+
+static void write_result(FILE *file, const void *from, uint32_t bytes)
+{
+    if (fwrite(&bytes, sizeof bytes, 1, file) != 1 || fwrite(from, 1, bytes, file) != bytes) {
+        fail("cannot write a result");
+    }
+}
+
+/* ---- One function per kernel: fills `result`, returns its bytes ---------- */
+
+static struct snapuq_output_s8 output_from(const struct test_case *c, const int32_t *scalars,
+                                           uint32_t blob)
+{
+    return (struct snapuq_output_s8){
+        .bias = c->blob[blob],
+        .mantissa = c->blob[blob + 1],
+        .shift = c->blob[blob + 2],
+        .zero_point = scalars[0],
+        .min = scalars[1],
+        .max = scalars[2],
+    };
+}
+
+typedef void convolution(const struct snapuq_conv_s8 *layer, const int8_t *input, int8_t *output);
+
+/* layer fields in order, out.zero_point, out.min, out.max | weights, bias, mantissa, shift, x */
+static uint32_t run_convolution(const struct test_case *c, void **result, convolution *kernel)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_conv_s8 layer = {
+        .in_h = s[0],
+        .in_w = s[1],
+        .in_c = s[2],
+        .out_h = s[3],
+        .out_w = s[4],
+        .out_c = s[5],
+        .kernel_h = s[6],
+        .kernel_w = s[7],
+        .stride_h = s[8],
+        .stride_w = s[9],
+        .dilation_h = s[10],
+        .dilation_w = s[11],
+        .pad_top = s[12],
+        .pad_left = s[13],
+        .in_zero_point = s[14],
+        .weights = c->blob[1],
+        .out = output_from(c, s + 15, 2),
+    };
+    const uint32_t in_bytes = (uint32_t)(layer.in_h * layer.in_w * layer.in_c);
+    const uint32_t out_bytes = (uint32_t)(layer.out_h * layer.out_w * layer.out_c);
+    const uint32_t batch = c->bytes[5] / in_bytes;
+    int8_t *output = *result = allocate(batch * out_bytes);
+    for (uint32_t n = 0; n < batch; ++n) {
+        kernel(&layer, (const int8_t *)c->blob[5] + n * in_bytes, output + n * out_bytes);
+    }
+    return batch * out_bytes;
+}
+
+static uint32_t run_conv_s8(const struct test_case *c, void **result)
+{
+    return run_convolution(c, result, snapuq_conv_s8);
+}
+
+static uint32_t run_depthwise_conv_s8(const struct test_case *c, void **result)
+{
+    return run_convolution(c, result, snapuq_depthwise_conv_s8);
+}
+
+/* inputs, outputs, in_zero_point, out.* | weights, bias, mantissa, shift, x */
+static uint32_t run_fully_connected_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_fully_connected_s8 layer = {
+        .inputs = s[0],
+        .outputs = s[1],
+        .in_zero_point = s[2],
+        .weights = c->blob[1],
+        .out = output_from(c, s + 3, 2),
+    };
+    const uint32_t batch = c->bytes[5] / (uint32_t)layer.inputs;
+    int8_t *output = *result = allocate(batch * (uint32_t)layer.outputs);
+    for (uint32_t n = 0; n < batch; ++n) {
+        snapuq_fully_connected_s8(&layer, (const int8_t *)c->blob[5] + n * (uint32_t)layer.inputs,
+                                  output + n * (uint32_t)layer.outputs);
+    }
+    return batch * (uint32_t)layer.outputs;
+}
+
+/* positions, channels, in_zero_point, out_zero_point, mantissa, shift | x */
+static uint32_t run_mean_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_mean_s8 layer = {s[0], s[1], s[2], s[3], {s[4], s[5]}};
+    const uint32_t channels = (uint32_t)s[1], in_bytes = (uint32_t)s[0] * channels;
+    const uint32_t batch = c->bytes[1] / in_bytes;
+    int8_t *output = *result = allocate(batch * channels);
+    for (uint32_t n = 0; n < batch; ++n) {
+        snapuq_mean_s8(&layer, (const int8_t *)c->blob[1] + n * in_bytes, output + n * channels);
+    }
+    return batch * channels;
+}
+
+/* positions, channels, zero_point | x */
+static uint32_t run_pool_sum_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const uint32_t channels = (uint32_t)s[1], in_bytes = (uint32_t)s[0] * channels;
+    const uint32_t batch = c->bytes[1] / in_bytes;
+    int32_t *sum = *result = allocate(batch * channels * sizeof *sum);
+    for (uint32_t n = 0; n < batch; ++n) {
+        snapuq_pool_sum_s8((const int8_t *)c->blob[1] + n * in_bytes, s[0], s[1], s[2],
+                           sum + n * channels);
+    }
+    return batch * channels * (uint32_t)sizeof *sum;
+}
+
+/* mantissa, shift | values */
+static uint32_t run_requantize(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0], *value = c->blob[1];
+    int32_t *output = *result = allocate(c->bytes[1]);
+    for (uint32_t n = 0; n < c->bytes[1] / sizeof *value; ++n) {
+        output[n] = snapuq_requantize(value[n], (struct snapuq_multiplier){s[0], s[1]});
+    }
+    return c->bytes[1];
+}
+
+/* in_channels, channels, rank, before.shift, after.shift, latent, mean, xi (mantissa, shift
+ * each), xi_zero_point | before.mantissa, before.offset, after.mantissa, after.offset, projector,
+ * mean_weights, xi_weights, xi_bias, inverse_sigma_q9, sum_before, sum_after */
+static uint32_t run_surprisal_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_gaussian_head_s8 head = {
+        .in_channels = s[0],
+        .channels = s[1],
+        .rank = s[2],
+        .before = {c->blob[1], c->blob[2], s[3]},
+        .after = {c->blob[3], c->blob[4], s[4]},
+        .projector = c->blob[5],
+        .latent = {s[5], s[6]},
+        .mean_weights = c->blob[6],
+        .mean = {s[7], s[8]},
+        .xi_weights = c->blob[7],
+        .xi_bias = c->blob[8],
+        .xi = {s[9], s[10]},
+        .xi_zero_point = s[11],
+        .inverse_sigma_q9 = c->blob[9],
+    };
+    const int32_t *before = c->blob[10], *after = c->blob[11];
+    const uint32_t batch = c->bytes[11] / (uint32_t)s[1] / sizeof *after;
+    int16_t *scratch =
+        allocate((size_t)SNAPUQ_SURPRISAL_SCRATCH(head.in_channels, head.rank) * sizeof *scratch);
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_surprisal_s8(&head, before + n * (uint32_t)s[0],
+                                        after + n * (uint32_t)s[1], scratch);
+    }
+    free(scratch);
+    return batch * (uint32_t)sizeof *output;
+}
+
+/* taps | weight_q16, surprisal_q16 */
+static uint32_t run_score_q16(const struct test_case *c, void **result)
+{
+    const int32_t taps = *(const int32_t *)c->blob[0];
+    const uint32_t *surprisal = c->blob[2];
+    const uint32_t batch = c->bytes[2] / (uint32_t)taps / sizeof *surprisal;
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_score_q16(surprisal + n * (uint32_t)taps, c->blob[1], taps);
+    }
+    return batch * (uint32_t)sizeof *output;
+}
+
+/* no scalars | log2_q15, values */
+static uint32_t run_ln_q16(const struct test_case *c, void **result)
+{
+    const uint64_t *value = c->blob[2];
+    const uint32_t batch = c->bytes[2] / sizeof *value;
+    int32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_ln_q16(value[n], c->blob[1]);
+    }
+    return batch * (uint32_t)sizeof *output;
+}
+
+/* no scalars | tail_q16, values */
+static uint32_t run_sigmoid_q16(const struct test_case *c, void **result)
+{
+    const int64_t *value = c->blob[2];
+    const uint32_t batch = c->bytes[2] / sizeof *value;
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_sigmoid_q16(value[n], c->blob[1]);
+    }
+    return batch * (uint32_t)sizeof *output;
+}
+
+/* classes, alpha_q16 | exp_q30, log2_q15, logits -> argmax, error_logit_q16, doubt_q16 each */
+static uint32_t run_confidence(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_confidence confidence = {s[0], c->blob[1]};
+    const uint32_t batch = c->bytes[3] / (uint32_t)s[0];
+    int32_t *output = *result = allocate(3 * batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        const int8_t *logits = (const int8_t *)c->blob[3] + n * (uint32_t)s[0];
+        const int32_t predicted = snapuq_argmax_s8(logits, s[0]);
+        output[3 * n] = predicted;
+        output[3 * n + 1] = snapuq_error_logit_q16(&confidence, logits, predicted, c->blob[2]);
+        output[3 * n + 2] =
+            (int32_t)snapuq_doubt_q16(&confidence, logits, predicted, (uint32_t)s[1]);
+    }
+    return 3 * batch * (uint32_t)sizeof *output;
+}
+
+/* b0, b1, b2, theta | log2_q15, tail_q16, score_q16, error_logit_q16 */
+static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0], *error_logit = c->blob[4];
+    const struct snapuq_map_gated map = {s[0], s[1], s[2], s[3], c->blob[1], c->blob[2]};
+    const uint32_t *score = c->blob[3];
+    uint32_t *output = *result = allocate(c->bytes[3]);
+    for (uint32_t n = 0; n < c->bytes[3] / sizeof *score; ++n) {
+        output[n] = snapuq_map_gated_q16(&map, score[n], error_logit[n]);
+    }
+    return c->bytes[3];
+}
+
+/* b0, b1, b2 | tail_q16, score_q16, doubt_q16 */
+static uint32_t run_map_logistic_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_map_logistic map = {s[0], s[1], s[2], c->blob[1]};
+    const uint32_t *score = c->blob[2], *doubt = c->blob[3];
+    uint32_t *output = *result = allocate(c->bytes[2]);
+    for (uint32_t n = 0; n < c->bytes[2] / sizeof *score; ++n) {
+        output[n] = snapuq_map_logistic_q16(&map, score[n], doubt[n]);
+    }
+    return c->bytes[2];
+}
+
+/* gamma_q16, breakpoints | breakpoint_q16, value_q16, score_q16, doubt_q16 */
+static uint32_t run_map_isotonic_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_map_isotonic map = {(uint32_t)s[0], s[1], c->blob[1], c->blob[2]};
+    const uint32_t *score = c->blob[3], *doubt = c->blob[4];
+    uint32_t *output = *result = allocate(c->bytes[3]);
+    for (uint32_t n = 0; n < c->bytes[3] / sizeof *score; ++n) {
+        output[n] = snapuq_map_isotonic_q16(&map, score[n], doubt[n]);
+    }
+    return c->bytes[3];
+}
+
+/* The number of a kernel in a case file is its place here; KERNELS of
+ * tests/golden/c_runner.py is the same list. */
+static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
+    run_requantize,
+    run_conv_s8,
+    run_depthwise_conv_s8,
+    run_fully_connected_s8,
+    run_mean_s8,
+    run_pool_sum_s8,
+    run_surprisal_s8,
+    run_score_q16,
+    run_ln_q16,
+    run_sigmoid_q16,
+    run_confidence,
+    run_map_gated_q16,
+    run_map_logistic_q16,
+    run_map_isotonic_q16,
+};
+
+int main(int argc, char **argv)
+{
+    FILE *cases = argc == 3 ? fopen(argv[1], "rb") : NULL;
+    FILE *results = argc == 3 ? fopen(argv[2], "wb") : NULL;
+    if (!cases || !results) {
+        fail("usage: runner CASES RESULTS");
+    }
+    for (uint32_t left = read_u32(cases); left > 0; --left) {
+        struct test_case c;
+        c.kernel = read_u32(cases);
+        c.blobs = read_u32(cases);
+        if (c.kernel >= sizeof kernels / sizeof *kernels || c.blobs > BLOBS_MAX) {
+            fail("malformed case");
+        }
+        for (uint32_t i = 0; i < c.blobs; ++i) {
+            c.bytes[i] = read_u32(cases);
+            c.blob[i] = allocate(c.bytes[i]);
+            read_bytes(cases, c.blob[i], c.bytes[i]);
+        }
+        void *result = NULL;
+        const uint32_t bytes = kernels[c.kernel](&c, &result);
+        write_result(results, result, bytes);
+        free(result);
+        for (uint32_t i = 0; i < c.blobs; ++i) {
+            free(c.blob[i]);
+        }
+    }
+    fclose(cases);
+    return fclose(results) ? 1 : 0;
+}

@@ -1,0 +1,78 @@
+"""The command line: one file per command. Each parses, calls one stage, and renders."""
+
+import sys
+
+import typer
+
+from snapcli.console import print_error
+from snapcli.errors import SnapError
+
+app = typer.Typer(
+    name="snap",
+    help="Give a microcontroller model a conscience: train, calibrate, quantize, export, flash "
+    "and measure a classifier that knows when it is wrong.",
+    epilog="A first run: snap demo.  What is missing here: snap doctor.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"snap {version('snap-uq')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
+    ),
+) -> None:
+    pass
+
+
+def _register() -> None:
+    from snapcli.cli import (
+        bench,
+        calibrate,
+        demo,
+        doctor,
+        export_c,
+        flash,
+        quantize,
+        run,
+        show,
+        train,
+    )
+
+    for module in (train, calibrate, quantize, export_c, flash, bench, demo, run, show, doctor):
+        name = module.__name__.rpartition(".")[2]
+        app.command(name.replace("_", "-"), epilog=module.EXAMPLES)(getattr(module, name))
+
+
+def run_app(arguments: list[str]) -> int:
+    """The exit code of `snap ARGUMENTS`; every expected problem ends here, in two lines."""
+    try:
+        return app(arguments, prog_name="snap", standalone_mode=False) or 0
+    except SnapError as error:
+        print_error(error)
+        return error.exit_code
+    except typer.TyperException as error:
+        problem = SnapError(error.format_message().rstrip("."), "See: snap --help")
+        print_error(problem)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print_error(SnapError("interrupted", "Nothing is half-written; run it again."))
+        return 130
+
+
+_register()
+
+
+def main() -> None:
+    sys.exit(run_app(sys.argv[1:]))

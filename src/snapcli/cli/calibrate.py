@@ -1,0 +1,54 @@
+"""snap calibrate"""
+
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render
+from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.config import override
+
+EXAMPLES = (
+    "Examples:  snap calibrate  |  snap calibrate --map gated --threshold coverage --target 0.95  |  "
+    "snap calibrate --threshold budget --target 0.1"
+)
+
+
+def calibrate(
+    map: Annotated[
+        str | None, typer.Option(help="auto (best on dev), gated, logistic or isotonic.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Tap weights: uniform or inverse-variance.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Share of max-probability, against margin, in m.")
+    ] = None,
+    threshold: Annotated[
+        str | None, typer.Option(help="Rule of the threshold: coverage, f1 or budget.")
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="Share to accept (coverage) or to refuse (budget).")
+    ] = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Turn surprise into a probability of error, and choose where to abstain."""
+    from snapcli.runs import open_run
+    from snapcli.stages.calibrate import calibrate as stage
+    from snapcli.stages.recipe import run_recipe
+
+    chosen = open_run(run, runs_dir)
+    options = override(
+        run_recipe(chosen).calibrate,
+        map=map,
+        weights=weights,
+        alpha=alpha,
+        threshold=threshold,
+        target=target,
+    )
+    with console.progress("calibrate") as on_progress:
+        report = stage(chosen, options, on_progress)
+    console.print_json(report) if json else render.calibrate(report)

@@ -1,0 +1,21 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunsDir = Annotated[
+    Path,
+    typer.Option("--runs-dir", envvar="SNAP_RUNS_DIR", help="Folder that holds the runs."),
+]
+RunPath = Annotated[
+    Path | None,
+    typer.Option("--run", help="Run directory, by path or by name in the runs folder; the latest."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TargetName = Annotated[
+    str | None,
+    typer.Option(help="qemu-m4, qemu-m7, small-mcu or big-mcu; what the run's recipe says."),
+]
+RUNS = Path("runs")

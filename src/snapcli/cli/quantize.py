@@ -1,0 +1,32 @@
+"""snap quantize"""
+
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render
+from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.config import override
+
+EXAMPLES = "Examples:  snap quantize  |  snap quantize --samples 200  |  snap quantize --json"
+
+
+def quantize(
+    samples: Annotated[
+        int | None, typer.Option(help="Training images that set the activation ranges.")
+    ] = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Turn model and heads into int8, refit map and threshold to it, and report the drift."""
+    from snapcli.runs import open_run
+    from snapcli.stages.quantize import quantize as stage
+    from snapcli.stages.recipe import run_recipe
+
+    chosen = open_run(run, runs_dir)
+    options = override(run_recipe(chosen).quantize, samples=samples)
+    with console.progress("quantize") as on_progress:
+        report = stage(chosen, options, on_progress)
+    console.print_json(report) if json else render.quantize(report)

@@ -1,0 +1,166 @@
+"""Reports as tables."""
+
+import math
+from typing import TYPE_CHECKING
+
+from snapcli import console
+
+if TYPE_CHECKING:
+    from snapcli.metrics.detection import Detection, ErrorDetection
+    from snapcli.score.calibration import DetectionReport
+    from snapcli.stages.bench import BenchReport
+    from snapcli.stages.calibrate import CalibrateReport
+    from snapcli.stages.export_c import ExportReport
+    from snapcli.stages.flash import FlashReport
+    from snapcli.stages.quantize import QuantizeReport
+    from snapcli.stages.train import TrainReport
+
+
+def figure(value: float | None) -> str:
+    """Three decimals; a dash where there is none, for example no error to detect."""
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def size(count: int) -> str:
+    return f"{count:,} B"
+
+
+def train(report: "TrainReport") -> None:
+    console.table(
+        f"train: {report.run}",
+        ("", "dev", "test"),
+        [("accuracy, clean", percent(report.dev_accuracy), percent(report.test_accuracy))],
+    )
+    rows = [
+        (tap, figure(report.mean_surprisal[tap]), figure(report.doubt_correlation[tap]))
+        for tap in report.mean_surprisal
+    ]
+    console.table("heads on clean dev data", ("tap", "E[e]", "corr(e, 1 - max p)"), rows)
+
+
+def detection(title: str, report: "DetectionReport") -> None:
+    """AUROC / AUPRC; positive = wrong prediction, or foreign input."""
+
+    def pair(found: "Detection") -> str:
+        return f"{figure(found.auroc)} / {figure(found.auprc)}"
+
+    def row(name: str, found: "ErrorDetection") -> tuple[str, ...]:
+        return (name, pair(found.pooled), pair(found.per_cell), pair(found.clean))
+
+    rows = [row(name, found) for name, found in report.errors.items()]
+    console.table(
+        f"{title}: finding errors, AUROC / AUPRC (positive: a wrong prediction)",
+        ("score", "pooled", "mean over type x severity", "clean"),
+        rows,
+    )
+    sets = list(report.ood)
+    rows = [(name, *(pair(report.ood[s][name]) for s in sets)) for name in report.errors]
+    console.table(
+        f"{title}: finding foreign inputs, AUROC / AUPRC (positive: the foreign input)",
+        ("score", *sets),
+        rows,
+    )
+
+
+def calibrate(report: "CalibrateReport") -> None:
+    weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
+    rows = [
+        ("temperature", figure(report.temperature)),
+        ("tap weights", weights),
+        ("map", f"{report.map['kind']} ({report.map_reason})"),
+        ("threshold", f"{report.threshold:.4f} (by {report.threshold_rule})"),
+        ("accepted of clean test", percent(report.coverage_clean_test)),
+    ]
+    console.table(f"calibrate: {report.run}", ("", ""), rows)
+    detection("float", report.detection)
+
+
+def quantize(report: "QuantizeReport") -> None:
+    drift = report.drift
+    rows = [
+        ("model", f"{size(report.model_bytes)}, {report.macs:,} MAC"),
+        ("accuracy float / int8", f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}"),
+        ("same class, clean + corrupted", percent(drift.agreement)),
+        ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
+        ("Spearman of S, clean", figure(drift.spearman_clean)),
+        ("map, refitted", f"{report.map['kind']} ({report.map_reason})"),
+        ("threshold, refitted", f"{report.threshold:.4f}"),
+        ("accepted of clean test", percent(report.coverage_clean_test)),
+    ]
+    console.table(f"quantize: {report.run}", ("", ""), rows)
+    detection("int8", report.detection)
+
+
+def export_c(report: "ExportReport", folder: str) -> None:
+    rows = [
+        ("model id", report.model_id),
+        ("multiply-accumulates", f"{report.macs:,}"),
+        ("constants", size(report.constant_bytes)),
+        ("arena", size(report.arena_bytes)),
+        ("flash, at least", size(report.flash_bytes)),
+        ("RAM, at least", size(report.ram_bytes)),
+        ("files", folder),
+    ]
+    console.table(f"export-c: {report.run} for {report.target}", ("", ""), rows)
+
+
+def flash(report: "FlashReport") -> None:
+    rows = [
+        (
+            "flash",
+            size(report.size.flash_bytes),
+            size(report.size_without_heads.flash_bytes),
+            size(report.flash_limit_bytes),
+        ),
+        (
+            "RAM, stack included",
+            size(report.size.ram_bytes),
+            size(report.size_without_heads.ram_bytes),
+            size(report.ram_limit_bytes),
+        ),
+    ]
+    console.table(
+        f"flash: {report.run} for {report.target} ({report.part})",
+        ("", "with heads", "without", "limit"),
+        rows,
+    )
+    if report.booted:
+        console.say("Booted in the emulator and passed its self-test.")
+    else:
+        console.say(f"Built {report.image}. Writing it to a board comes with the boards release.")
+
+
+def bench(report: "BenchReport") -> None:
+    unit, timing = report.counter, report.timing
+    rows = [
+        ("bit-exact", f"{report.bit_exact} of {report.inputs}"),
+        (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
+        (f"{unit}, min - max", f"{timing.minimum:,} - {timing.maximum:,}"),
+    ]
+    if report.mean_us is not None:
+        rows.append(("microseconds, mean", f"{report.mean_us:,.1f}"))
+    if report.timing_without_heads and report.heads_overhead is not None:
+        plain = report.timing_without_heads.mean
+        rows.append((f"{unit} without heads", f"{plain:,.0f}"))
+        rows.append(("overhead of the heads", f"{100 * report.heads_overhead:.2f} %"))
+    shares = ", ".join(f"{stage} {percent(share)}" for stage, share in report.stage_share.items())
+    flash_, plain_ = report.size, report.size_without_heads
+    rows += [
+        ("share of each stage", shares),
+        (
+            "flash",
+            f"{size(flash_.flash_bytes)} of {size(report.flash_limit_bytes)}, "
+            f"heads {size(flash_.flash_bytes - plain_.flash_bytes)}",
+        ),
+        (
+            "RAM, stack included",
+            f"{size(flash_.ram_bytes)} of {size(report.ram_limit_bytes)}, "
+            f"heads {size(flash_.ram_bytes - plain_.ram_bytes)}",
+        ),
+        ("stack, high-water mark", f"{size(report.stack.used_bytes)} of {size(report.stack.reserved_bytes)}"),
+    ]
+    console.table(f"bench: {report.run} on {report.target} ({report.part})", ("", ""), rows)

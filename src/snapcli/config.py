@@ -1,0 +1,212 @@
+"""Options of the stages as frozen dataclasses, and the recipe that holds one of each.
+
+A recipe is TOML with a table per stage. Every value has a default, an unknown key or a value
+of the wrong type or range is an error that names it.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from snapcli.errors import ConfigError
+
+
+def _between(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{name} is {value}", f"It must lie between {low:g} and {high:g}.")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"{name} is '{value}'", f"It must be one of {', '.join(allowed)}.")
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """mode: joint lets the heads shape the backbone, detach does not, posthoc trains them after."""
+
+    dataset: str = "digits"
+    backbone: str = "dscnn-digits"
+    taps: tuple[str, ...] = ("M", "P")
+    mode: str = "joint"
+    epochs: int = 60
+    batch_size: int = 64
+    learning_rate: float = 3e-3
+    lambda_ss: float = 2e-2
+    ramp: int = 6
+    lambda_reg: float = 1e-4
+    seed: int = 13
+
+    def __post_init__(self) -> None:
+        _one_of("train.mode", self.mode, ("joint", "detach", "posthoc"))
+        _between("train.epochs", self.epochs, 1, 10_000)
+        _between("train.batch_size", self.batch_size, 1, 65_536)
+        _between("train.learning_rate", self.learning_rate, 1e-8, 10.0)
+        _between("train.lambda_ss", self.lambda_ss, 0.0, 10.0)
+        _between("train.ramp", self.ramp, 0, 10_000)
+        _between("train.lambda_reg", self.lambda_reg, 0.0, 10.0)
+        _between("train.seed", self.seed, 0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
+    dev data abstain, f1 (which ignores target) finds errors best. alpha blends max-probability
+    and margin in m."""
+
+    map: str = "auto"
+    weights: str = "inverse-variance"
+    alpha: float = 0.5
+    threshold: str = "coverage"
+    target: float = 0.9
+
+    def __post_init__(self) -> None:
+        _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
+        _one_of("calibrate.weights", self.weights, ("uniform", "inverse-variance"))
+        _between("calibrate.alpha", self.alpha, 0.0, 1.0)
+        _one_of("calibrate.threshold", self.threshold, ("coverage", "f1", "budget"))
+        _between("calibrate.target", self.target, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """samples: training images that set the activation ranges."""
+
+    samples: int = 500
+
+    def __post_init__(self) -> None:
+        _between("quantize.samples", self.samples, 1, 100_000)
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    target: str = "qemu-m4"
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """inputs: how many test inputs are sent and timed; warmup runs before them are not timed."""
+
+    inputs: int = 500
+    warmup: int = 5
+
+    def __post_init__(self) -> None:
+        _between("bench.inputs", self.inputs, 1, 100_000)
+        _between("bench.warmup", self.warmup, 0, 100_000)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The six stages with their options; flash has none beyond the target."""
+
+    train: TrainOptions = field(default_factory=TrainOptions)
+    calibrate: CalibrateOptions = field(default_factory=CalibrateOptions)
+    quantize: QuantizeOptions = field(default_factory=QuantizeOptions)
+    export_c: ExportOptions = field(default_factory=ExportOptions)
+    bench: BenchOptions = field(default_factory=BenchOptions)
+
+
+Options = TypeVar("Options")
+
+
+def override(options: Options, **given: Any) -> Options:
+    """The same options with every value that is not None replaced."""
+    return replace(options, **{k: v for k, v in given.items() if v is not None})  # type: ignore[type-var]
+
+
+def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
+    """A TOML file, then `stage.option=value` overrides with TOML values."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path}: {error.strerror}", "Give the path of a .toml recipe."
+        ) from None
+    tables = _parse(text, str(path))
+    for item in overrides:
+        dotted, sign, value = item.partition("=")
+        stage, dot, option = dotted.strip().partition(".")
+        if not (sign and dot):
+            raise ConfigError(f"cannot read '{item}'", "Write it as stage.option=value.")
+        tables.setdefault(stage, {})
+        if not isinstance(tables[stage], dict):
+            raise ConfigError(f"{stage} of {path} is not a table", f"Write [{stage}].")
+        tables[stage][option] = _parse_value(value)
+    return recipe_from(tables)
+
+
+def _parse(text: str, origin: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{origin} is not TOML: {error}", "Mend that line.") from None
+
+
+def _parse_value(text: str) -> Any:
+    """A TOML value; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def recipe_from(tables: Mapping[str, Any]) -> Recipe:
+    known = {f.name.replace("_", "-"): f.name for f in fields(Recipe)}
+    defaults, parts = Recipe(), {}
+    for name, values in tables.items():
+        if name not in known:
+            raise ConfigError(f"unknown table [{name}]", _suggest(name, known))
+        if not isinstance(values, dict):
+            raise ConfigError(f"'{name}' is not a table", f"Write [{name}].")
+        attribute = known[name]
+        options = getattr(defaults, attribute)
+        parts[attribute] = replace(options, **_checked(name, options, values))
+    return Recipe(**parts)
+
+
+def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = asdict(options)
+    checked = {}
+    for key, value in values.items():
+        if key not in defaults:
+            raise ConfigError(f"unknown option {stage}.{key}", _suggest(key, defaults))
+        expected = type(defaults[key])
+        if expected is tuple and isinstance(value, list):
+            value = tuple(value)
+        if expected is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not expected:
+            kind = {"str": "text", "int": "a whole number", "float": "a number", "tuple": "a list"}
+            raise ConfigError(
+                f"{stage}.{key} is {value!r}", f"It must be {kind[expected.__name__]}."
+            )
+        checked[key] = value
+    return checked
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
+
+
+def dump_recipe(recipe: Recipe) -> str:
+    """TOML that load_recipe reads back as the same recipe."""
+    lines = []
+    for part in fields(Recipe):
+        lines.append(f"[{part.name.replace('_', '-')}]")
+        options = getattr(recipe, part.name)
+        lines += [f"{key} = {_toml(value)}" for key, value in asdict(options).items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)

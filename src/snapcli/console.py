@@ -1,0 +1,98 @@
+"""The only importer of rich: progress, tables and errors.
+
+Results go to stdout, progress and errors to stderr. There is no progress bar when stderr is
+not a terminal; NO_COLOR is honoured by rich.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from snapcli.errors import SnapError
+from snapcli.jsontext import dumps
+
+OnProgress = Callable[[int, int, str], None]
+
+
+def _out() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _err() -> Console:
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    _out().print(text, markup=False)
+
+
+def note(text: str) -> None:
+    """A line about what is going on; not part of the result."""
+    _err().print(text, style="dim", markup=False)
+
+
+def print_json(value: Any) -> None:
+    print(dumps(value))
+
+
+def print_error(error: SnapError) -> None:
+    """Two lines: what is wrong, what to do."""
+    err = _err()
+    err.print(f"[bold red]error:[/] {escape(_one_line(error.message))}")
+    if error.hint:
+        err.print(f"[bold]hint:[/] {escape(_one_line(error.hint))}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The first column is text, the others are figures."""
+    view = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
+    for i, column in enumerate(columns):
+        view.add_column(column, justify="left" if i == 0 else "right", no_wrap=i == 0)
+    for row in rows:
+        view.add_row(*(Text(cell) for cell in row))
+    _out().print(view)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[OnProgress]:
+    """Gives a function (done, total, detail); a spinner turns until its first call."""
+    err = _err()
+    if not err.is_terminal:
+        yield lambda done, total, detail: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[count]}"),
+        TimeElapsedColumn(),
+        TextColumn("eta"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(title, total=None, count="", detail="")
+
+        def advance(done: int, total: int, detail: str) -> None:
+            count = f"{done}/{total}"
+            bar.update(task, completed=done, total=total, count=count, detail=detail)
+
+        yield advance

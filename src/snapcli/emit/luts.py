@@ -1,0 +1,33 @@
+"""snap_luts.c: the tables that this model's monitor reads, and no others."""
+
+import numpy as np
+
+from snapcli.emit.heads import table_name
+from snapcli.emit.text import GENERATED, array
+from snapcli.fixedpoint import MapGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
+from snapcli.graph.monitor import Monitor
+
+EXP, LOG2, TAIL = "snap_model_exp_q30", "snap_model_log2_q15", "snap_model_tail_q16"
+BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
+
+
+def tables(monitor: Monitor) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {
+        table_name(tap.after): head.inverse_sigma_q9
+        for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
+    }
+    found[EXP] = monitor.confidence.exp_q30
+    device_map = monitor.decision.map
+    if isinstance(device_map, MapIsotonic):
+        found[BREAKPOINTS] = device_map.breakpoint_q16
+        found[VALUES] = device_map.value_q16
+    else:
+        found[TAIL] = sigmoid_tail_q16_table()
+    if isinstance(device_map, MapGated):
+        found[LOG2] = log2_q15_table()
+    return {name: table for name, table in found.items() if table.size}
+
+
+def emit_luts(monitor: Monitor) -> str:
+    parts = [array(name, table, static=False) for name, table in tables(monitor).items()]
+    return "\n".join([GENERATED, '#include "snap_parts.h"\n', *parts])

@@ -1,0 +1,286 @@
+"""snap_model.h and snap_model.c: the network as one straight line of kernel calls."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from snapcli.emit import luts
+from snapcli.emit.golden import emit_golden
+from snapcli.emit.heads import emit_heads, head_bytes, head_name
+from snapcli.emit.steps import (
+    HeadStep,
+    LayerStep,
+    Step,
+    SumStep,
+    buffers,
+    classifier_start,
+    order,
+    scratch_buffer,
+    sum_buffer,
+)
+from snapcli.emit.text import GENERATED, array, struct
+from snapcli.fixedpoint import ConvS8, FullyConnectedS8, MapGated, MapLogistic, MeanS8
+from snapcli.fixedpoint.output import OutputS8
+from snapcli.graph.graph import Layer
+from snapcli.graph.monitor import Monitor
+from snapcli.graph.plan import Plan, plan_arena
+
+_WITHOUT = "SNAP_MODEL_WITHOUT_HEADS"
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """files by name; sizes in bytes: constants in flash, arena with and without the monitor."""
+
+    files: dict[str, str]
+    model_id: str
+    constant_bytes: int
+    arena_bytes: int
+    input_bytes: int
+
+
+def emit_model(monitor: Monitor, golden: np.ndarray) -> Emitted:
+    """golden [n, *input shape] int8: inputs of the vectors that travel with the firmware."""
+    body = monitor.body
+    steps = order(body)
+    activations, extra = buffers(body, steps)
+    plain, full = plan_arena(activations), plan_arena(activations, extra)
+    input_bytes = body.graph.tensors[body.graph.input].size_bytes
+    files = {
+        "snap_model.c": _source(monitor, steps, full),
+        "snap_heads.c": emit_heads(body),
+        "snap_luts.c": luts.emit_luts(monitor),
+        "snap_parts.h": _parts(monitor),
+        "snap_golden.h": emit_golden(monitor, golden),
+    }
+    digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
+    files["snap_model.h"] = _header(monitor, digest, input_bytes, plain, full)
+    constants = (
+        sum(layer.constant_bytes for layer in body.graph.layers)
+        + sum(head_bytes(head) for head in body.heads)
+        + sum(t.nbytes for name, t in luts.tables(monitor).items() if "sigma" not in name)
+        + golden.size
+    )
+    return Emitted(files, digest, constants, full.arena_bytes, input_bytes)
+
+
+def _header(monitor: Monitor, digest: str, input_bytes: int, plain: Plan, full: Plan) -> str:
+    body = monitor.body
+    tensor = body.graph.tensors[body.graph.input]
+    shape = "x".join(str(d) for d in tensor.shape)
+    return f"""{GENERATED}#ifndef SNAP_MODEL_H
+#define SNAP_MODEL_H
+
+#include <stdint.h>
+
+#include "snapuq.h"
+
+#define SNAP_MODEL_ID "{digest}"
+#define SNAP_MODEL_INPUT_BYTES {input_bytes}
+#define SNAP_MODEL_CLASSES {body.classes}
+#ifdef {_WITHOUT}
+#define SNAP_MODEL_TAPS 0
+#define SNAP_MODEL_ARENA_BYTES {plain.arena_bytes}
+#else
+#define SNAP_MODEL_TAPS {len(body.taps)}
+#define SNAP_MODEL_ARENA_BYTES {full.arena_bytes}
+#endif
+
+struct snap_model_result {{
+    int32_t predicted;
+    uint32_t score_q16;       /* S */
+    uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
+    int32_t abstain;          /* U >= {monitor.decision.threshold_q16} */
+    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
+    int8_t logits[SNAP_MODEL_CLASSES];
+}};
+
+/* input: {shape} int8, real = {tensor.scale!r} * (q - ({tensor.zero_point})).
+ * arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. probe may be null. */
+void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,
+                    const struct snapuq_probe *probe);
+
+#endif
+"""
+
+
+def _parts(monitor: Monitor) -> str:
+    """What the generated sources share with each other."""
+    types = {"uint16": "uint16_t", "uint32": "uint32_t"}
+    lines = [
+        f"extern const {types[table.dtype.name]} {name}[{table.size}];"
+        for name, table in luts.tables(monitor).items()
+    ]
+    lines += [
+        f"extern const struct snapuq_gaussian_head_s8 {head_name(tap.after)};"
+        for tap in monitor.body.taps
+    ]
+    joined = "\n".join(lines)
+    return (
+        f'{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n#include "snapuq.h"\n\n'
+        f"{joined}\n\n#endif\n"
+    )
+
+
+def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
+    layers = [_layer(step.layer) for step in steps if isinstance(step, LayerStep)]
+    return "\n".join(
+        [
+            GENERATED,
+            '#include "snap_model.h"\n\n#include "snap_parts.h"\n',
+            *layers,
+            f"#ifndef {_WITHOUT}\n{_decision(monitor)}#endif\n",
+            _run(monitor, steps, plan),
+        ]
+    )
+
+
+def _c_name(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _output(name: str, out: OutputS8, arrays: list[str]) -> str:
+    arrays.append(array(f"{name}_bias", out.bias))
+    arrays.append(array(f"{name}_mantissa", out.mantissa))
+    arrays.append(array(f"{name}_shift", out.shift))
+    return f"{{{name}_bias, {name}_mantissa, {name}_shift, {out.zero_point}, {out.min}, {out.max}}}"
+
+
+def _layer(layer: Layer) -> str:
+    name, kernel = _c_name(layer.name), layer.kernel
+    if isinstance(kernel, MeanS8):
+        members: dict[str, object] = {
+            "positions": kernel.positions,
+            "channels": kernel.channels,
+            "in_zero_point": kernel.in_zero_point,
+            "out_zero_point": kernel.out_zero_point,
+            "multiplier": f"{{{kernel.multiplier.mantissa}, {kernel.multiplier.shift}}}",
+        }
+        return struct("snapuq_mean_s8", f"{name}_layer", members)
+    arrays = [array(f"{name}_weights", kernel.weights)]
+    ctype = f"snapuq_{'conv' if isinstance(kernel, ConvS8) else 'fully_connected'}_s8"
+    members = {k: v for k, v in vars(kernel).items() if k not in ("weights", "out")}
+    members |= {"weights": f"{name}_weights", "out": _output(name, kernel.out, arrays)}
+    return "\n".join([*arrays, struct(ctype, f"{name}_layer", members)])
+
+
+def _decision(monitor: Monitor) -> str:
+    decision = monitor.decision
+    parts = [
+        array("tap_weight_q16", np.asarray(decision.weight_q16, np.uint32)),
+        struct(
+            "snapuq_confidence",
+            "confidence",
+            {"classes": monitor.body.classes, "exp_q30": luts.EXP},
+        ),
+    ]
+    device_map = decision.map
+    if isinstance(device_map, MapGated | MapLogistic):
+        members: dict[str, object] = dict(vars(device_map))
+        if isinstance(device_map, MapGated):
+            members["log2_q15"] = luts.LOG2
+        members["tail_q16"] = luts.TAIL
+        kind = "gated" if isinstance(device_map, MapGated) else "logistic"
+    else:
+        count = len(device_map.breakpoint_q16)
+        members = {
+            "gamma_q16": device_map.gamma_q16,
+            "breakpoints": count,
+            "breakpoint_q16": luts.BREAKPOINTS if count else "0",
+            "value_q16": luts.VALUES,
+        }
+        kind = "isotonic"
+    parts.append(struct(f"snapuq_map_{kind}", "map", members))
+    return "\n".join(parts)
+
+
+def _run(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
+    body = monitor.body
+    lines = [
+        "void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,",
+        "                    const struct snapuq_probe *probe)",
+        "{",
+        "    uint8_t *const base = arena;",
+    ]
+    for name, offset in plan.offsets.items():
+        if name in body.graph.tensors:
+            lines.append(f"    int8_t *const {_c_name(name)} = (int8_t *)(base + {offset});")
+    lines += [f"#ifndef {_WITHOUT}"]
+    for name, offset in plan.offsets.items():
+        if name not in body.graph.tensors:
+            ctype = "int32_t" if name.endswith("_sum") else "int16_t"
+            lines.append(
+                f"    {ctype} *const {_c_name(name)} = ({ctype} *)(void *)(base + {offset});"
+            )
+    lines += ["#endif", ""]
+    start = classifier_start(steps)
+    for i, step in enumerate(steps):
+        following = steps[i + 1] if i + 1 < len(steps) else None
+        if isinstance(step, LayerStep):
+            lines.append(f"    {_call(step.layer, body.graph.input)}")
+            if i < start and not (isinstance(following, LayerStep) and i + 1 < start):
+                lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_BACKBONE);")
+            continue
+        if isinstance(steps[i - 1], LayerStep):
+            lines.append(f"#ifndef {_WITHOUT}")
+        lines.append(f"    {_monitor_call(step, monitor)}")
+        if following is None or isinstance(following, LayerStep):
+            lines += ["    snapuq_mark(probe, SNAPUQ_STAGE_HEADS);", "#endif"]
+    return "\n".join([*lines, "", *_finish(monitor), "}", ""])
+
+
+def _call(layer: Layer, graph_input: str) -> str:
+    kind = {FullyConnectedS8: "fully_connected", MeanS8: "mean"}.get(
+        type(layer.kernel), "depthwise_conv" if layer.depthwise else "conv"
+    )
+    name = _c_name(layer.name)
+    source = "input" if layer.source == graph_input else _c_name(layer.source)
+    return f"snapuq_{kind}_s8(&{name}_layer, {source}, {_c_name(layer.target)});"
+
+
+def _monitor_call(step: SumStep | HeadStep, monitor: Monitor) -> str:
+    if isinstance(step, SumStep):
+        tensor = monitor.body.graph.tensors[step.tensor]
+        return (
+            f"snapuq_pool_sum_s8({_c_name(step.tensor)}, {tensor.positions}, {tensor.channels}, "
+            f"{tensor.zero_point}, {_c_name(sum_buffer(step.tensor))});"
+        )
+    before, after = (_c_name(sum_buffer(t)) for t in (step.tap.before, step.tap.after))
+    return (
+        f"result->surprisal_q16[{step.index}] =\n        "
+        f"snapuq_surprisal_s8(&{head_name(step.tap.after)}, {before}, {after}, "
+        f"{scratch_buffer(step.index)});"
+    )
+
+
+def _finish(monitor: Monitor) -> list[str]:
+    body, decision = monitor.body, monitor.decision
+    logits = _c_name(body.logits_tensor)
+    if isinstance(decision.map, MapGated):
+        proxy = f"snapuq_error_logit_q16(&confidence, {logits}, result->predicted, {luts.LOG2})"
+        kind = "gated"
+    else:
+        proxy = f"snapuq_doubt_q16(&confidence, {logits}, result->predicted, {decision.alpha_q16})"
+        kind = "logistic" if isinstance(decision.map, MapLogistic) else "isotonic"
+    return [
+        f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
+        "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
+        f"        result->logits[i] = {logits}[i];",
+        "    }",
+        "    snapuq_mark(probe, SNAPUQ_STAGE_CLASSIFIER);",
+        f"#ifdef {_WITHOUT}",
+        "    result->surprisal_q16[0] = 0;",
+        "    result->score_q16 = 0;",
+        "    result->uncertainty_q16 = 0;",
+        "    result->abstain = 0;",
+        "#else",
+        "    result->score_q16 =",
+        "        snapuq_score_q16(result->surprisal_q16, tap_weight_q16, SNAP_MODEL_TAPS);",
+        f"    result->uncertainty_q16 =\n        snapuq_map_{kind}_q16(&map, result->score_q16,\n"
+        f"            {proxy});",
+        f"    result->abstain = result->uncertainty_q16 >= {decision.threshold_q16}u;",
+        "    snapuq_mark(probe, SNAPUQ_STAGE_MAP);",
+        "#endif",
+    ]

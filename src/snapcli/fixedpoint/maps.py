@@ -1,0 +1,73 @@
+"""From score and confidence to uncertainty U (SPEC 1.7) <-> snapuq_map_*_q16.c."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snapcli.fixedpoint.ln import ln_q16
+from snapcli.fixedpoint.score import ONE_Q16
+from snapcli.fixedpoint.sigmoid import sigmoid_q16
+
+
+@dataclass(frozen=True)
+class MapGated:
+    """U = sigmoid(b0 + b1 max(0, ln S - theta) + b2 error_logit); int32, Q16."""
+
+    b0_q16: int
+    b1_q16: int
+    b2_q16: int
+    theta_q16: int
+
+
+@dataclass(frozen=True)
+class MapLogistic:
+    """U = sigmoid(b0 + b1 S + b2 m); int32, Q16."""
+
+    b0_q16: int
+    b1_q16: int
+    b2_q16: int
+
+
+@dataclass(frozen=True, eq=False)
+class MapIsotonic:
+    """U = value[number of breakpoints <= psi], psi = gamma S + (1 - gamma) m.
+
+    gamma in [0, 65536]; breakpoint uint32 [B] ascending, B <= 32; value uint32 [B + 1], not
+    descending, at most 65536.
+    """
+
+    gamma_q16: int
+    breakpoint_q16: NDArray[np.uint32]
+    value_q16: NDArray[np.uint32]
+
+
+def map_gated_q16(
+    parameters: MapGated, score_q16: NDArray[np.uint32], error_logit_q16: NDArray[np.int32]
+) -> NDArray[np.uint32]:
+    """score uint32 [N], error_logit int32 [N] -> U, uint32 [N] in [0, 65536]."""
+    excess = ln_q16(score_q16) - ln_q16(ONE_Q16) - parameters.theta_q16
+    t = parameters.b0_q16 + _mul(parameters.b1_q16, np.maximum(excess, 0))
+    return sigmoid_q16(t + _mul(parameters.b2_q16, error_logit_q16))
+
+
+def map_logistic_q16(
+    parameters: MapLogistic, score_q16: NDArray[np.uint32], doubt_q16: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """score uint32 [N], doubt uint32 [N] -> U, uint32 [N] in [0, 65536]."""
+    t = parameters.b0_q16 + _mul(parameters.b1_q16, score_q16)
+    return sigmoid_q16(t + _mul(parameters.b2_q16, doubt_q16))
+
+
+def map_isotonic_q16(
+    parameters: MapIsotonic, score_q16: NDArray[np.uint32], doubt_q16: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """score uint32 [N], doubt uint32 [N] -> U, uint32 [N] in [0, 65536]."""
+    psi_q16 = _mul(parameters.gamma_q16, score_q16)
+    psi_q16 = psi_q16 + _mul(ONE_Q16 - parameters.gamma_q16, doubt_q16)
+    steps = parameters.breakpoint_q16.astype(np.int64)
+    return parameters.value_q16[np.searchsorted(steps, psi_q16, side="right")]
+
+
+def _mul(a: int, b_q16: ArrayLike) -> NDArray[np.int64]:
+    return (np.int64(a) * np.asarray(b_q16, np.int64) + (1 << 15)) >> 16

@@ -1,0 +1,211 @@
+"""Reads a full-int8 .tflite with one input into a Graph.
+
+Anything it does not understand is named, with its layer, before any work is done.
+"""
+
+import re
+import struct
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from snapcli import fixedpoint as fx
+from snapcli.errors import ArtifactError
+from snapcli.graph.graph import Graph, Layer, Tensor
+
+_ACTIVATIONS = {0: "none", 1: "relu", 3: "relu6"}
+_PADDING = {0: "same", 1: "valid"}
+
+
+def read_tflite(content: bytes) -> Graph:
+    from ai_edge_litert import schema_py_generated as schema
+
+    if content[4:8] != b"TFL3":
+        raise ArtifactError("this is not a .tflite file", "Give a model that TFLite converted.")
+    try:
+        model = schema.ModelT.InitFromPackedBuf(content, 0)
+        return _Reader(schema, model).graph()
+    except (struct.error, IndexError, TypeError, ValueError, AttributeError, UnicodeError) as error:
+        raise ArtifactError(
+            f"the .tflite file is damaged ({error})", "Convert the model again."
+        ) from None
+
+
+class _Reader:
+    def __init__(self, schema: Any, model: Any) -> None:
+        if len(model.subgraphs) != 1:
+            raise ArtifactError(
+                f"the model has {len(model.subgraphs)} subgraphs",
+                "Convert one without control flow.",
+            )
+        self.schema, self.model, self.subgraph = schema, model, model.subgraphs[0]
+        self.signature = {
+            int(m.tensorIndex): m.name.decode()
+            for s in model.signatureDefs or []
+            for m in s.outputs or []
+        }
+        self.names: dict[int, str] = {}
+        self.tensors: dict[str, Tensor] = {}
+
+    def graph(self) -> Graph:
+        if len(self.subgraph.inputs) != 1:
+            raise ArtifactError(
+                f"the model has {len(self.subgraph.inputs)} inputs",
+                "Convert one with a single input.",
+            )
+        source = self._activation(int(self.subgraph.inputs[0]), "input")
+        layers = tuple(self._layer(operator) for operator in self.subgraph.operators)
+        outputs = {
+            self.signature.get(int(i), self.names[int(i)]): self.names[int(i)]
+            for i in self.subgraph.outputs
+        }
+        return Graph(self.tensors, layers, source.name, outputs)
+
+    def _activation(self, index: int, name: str | None = None) -> Tensor:
+        """The tensor of this index, registered under a short name of its own."""
+        if index in self.names:
+            return self.tensors[self.names[index]]
+        raw = self.subgraph.tensors[index]
+        name = self._unique(name or self.signature.get(index) or _short(raw.name.decode()))
+        if raw.type != self.schema.TensorType.INT8:
+            raise ArtifactError(f"tensor '{name}' is not int8", "Quantize the whole model to int8.")
+        scales = np.asarray(raw.quantization.scale, np.float32)
+        if scales.size != 1:
+            raise ArtifactError(f"tensor '{name}' has no single scale", "Quantize the model again.")
+        shape = tuple(int(d) for d in raw.shape[1:])
+        zero_point = int(raw.quantization.zeroPoint[0])
+        self.names[index] = name
+        self.tensors[name] = Tensor(name, shape, float(scales[0]), zero_point)
+        return self.tensors[name]
+
+    def _unique(self, name: str) -> str:
+        candidate, n = name, 2
+        while candidate in self.tensors:
+            candidate, n = f"{name}_{n}", n + 1
+        return candidate
+
+    def _constant(self, index: int, dtype: type) -> np.ndarray:
+        raw = self.subgraph.tensors[index]
+        data = np.asarray(self.model.buffers[raw.buffer].data, np.uint8).tobytes()
+        return np.frombuffer(data, dtype).reshape(raw.shape)
+
+    def _layer(self, operator: Any) -> Layer:
+        code = self.model.operatorCodes[operator.opcodeIndex]
+        kind = max(code.builtinCode, code.deprecatedBuiltinCode)
+        builtin = self.schema.BuiltinOperator
+        source = self._activation(int(operator.inputs[0]))
+        target = self._activation(int(operator.outputs[0]))
+        if kind in (builtin.CONV_2D, builtin.DEPTHWISE_CONV_2D):
+            depthwise = kind == builtin.DEPTHWISE_CONV_2D
+            kernel: Any = self._convolution(operator, source, target, depthwise)
+            return Layer(target.name, kernel, source.name, target.name, depthwise)
+        if kind == builtin.FULLY_CONNECTED:
+            kernel = self._fully_connected(operator, source, target)
+        elif kind == builtin.MEAN:
+            kernel = self._mean(operator, source, target)
+        else:
+            names = {v: k for k, v in vars(builtin).items() if isinstance(v, int)}
+            raise ArtifactError(
+                f"operator {names.get(kind, kind)} of layer '{target.name}' is not supported",
+                "Supported: CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MEAN.",
+            )
+        return Layer(target.name, kernel, source.name, target.name)
+
+    def _output(self, operator: Any, target: Tensor, activation: int, channels: int) -> fx.OutputS8:
+        if activation not in _ACTIVATIONS:
+            raise ArtifactError(
+                f"the fused activation of layer '{target.name}' is not supported",
+                "Use none, relu or relu6.",
+            )
+        low, high = fx.activation_range(_ACTIVATIONS[activation], target.scale, target.zero_point)
+        has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
+        bias = (
+            self._constant(int(operator.inputs[2]), np.int32)
+            if has_bias
+            else np.zeros(channels, np.int32)
+        )
+        none = np.zeros(0, np.int32)
+        return fx.OutputS8(bias, none, none.astype(np.int8), target.zero_point, low, high)
+
+    def _weights(self, operator: Any) -> tuple[np.ndarray, np.ndarray]:
+        index = int(operator.inputs[1])
+        scales = np.asarray(self.subgraph.tensors[index].quantization.scale, np.float32)
+        return self._constant(index, np.int8), scales
+
+    def _convolution(
+        self, operator: Any, source: Tensor, target: Tensor, depthwise: bool
+    ) -> fx.ConvS8:
+        options = operator.builtinOptions
+        weights, scales = self._weights(operator)
+        kernel_h, kernel_w = weights.shape[1:3]
+        in_h, in_w, in_c = source.shape
+        padding = _PADDING[options.padding]
+        out_h, pad_top = fx.conv_window(
+            in_h, kernel_h, options.strideH, options.dilationHFactor, padding
+        )
+        out_w, pad_left = fx.conv_window(
+            in_w, kernel_w, options.strideW, options.dilationWFactor, padding
+        )
+        out_c = target.channels
+        if (out_h, out_w, out_c) != target.shape:
+            raise ValueError(f"layer '{target.name}' has the wrong shape")
+        mantissa, shift = fx.output_multipliers(source.scale, scales, target.scale, out_c)
+        out = self._output(operator, target, options.fusedActivationFunction, out_c)
+        return fx.ConvS8(
+            in_h=in_h,
+            in_w=in_w,
+            in_c=in_c,
+            out_h=out_h,
+            out_w=out_w,
+            out_c=out_c,
+            kernel_h=kernel_h,
+            kernel_w=kernel_w,
+            stride_h=options.strideH,
+            stride_w=options.strideW,
+            dilation_h=options.dilationHFactor,
+            dilation_w=options.dilationWFactor,
+            pad_top=pad_top,
+            pad_left=pad_left,
+            in_zero_point=source.zero_point,
+            weights=weights[0] if depthwise else weights,
+            out=replace(out, mantissa=mantissa, shift=shift),
+        )
+
+    def _fully_connected(
+        self, operator: Any, source: Tensor, target: Tensor
+    ) -> fx.FullyConnectedS8:
+        weights, scales = self._weights(operator)
+        outputs, inputs = weights.shape
+        if inputs != source.size_bytes or outputs != target.size_bytes:
+            raise ValueError(f"layer '{target.name}' has the wrong shape")
+        mantissa, shift = fx.output_multipliers(
+            source.scale, scales, target.scale, outputs
+        )
+        activation = operator.builtinOptions.fusedActivationFunction
+        out = self._output(operator, target, activation, outputs)
+        out = replace(out, mantissa=mantissa, shift=shift)
+        return fx.FullyConnectedS8(inputs, outputs, source.zero_point, weights, out)
+
+    def _mean(self, operator: Any, source: Tensor, target: Tensor) -> fx.MeanS8:
+        axes = sorted(int(a) for a in self._constant(int(operator.inputs[1]), np.int32).ravel())
+        if axes != [1, 2] or len(source.shape) != 3:
+            raise ArtifactError(
+                f"MEAN of layer '{target.name}' is not over height and width",
+                "Use a global average pooling.",
+            )
+        return fx.MeanS8(
+            positions=source.positions,
+            channels=source.channels,
+            in_zero_point=source.zero_point,
+            out_zero_point=target.zero_point,
+            multiplier=fx.mean_multiplier(source.scale, target.scale, source.positions),
+        )
+
+
+def _short(name: str) -> str:
+    """model/block1_spatial/Relu6;model/... -> block1_spatial, a C identifier."""
+    parts = name.split(";")[0].split("/")
+    word = parts[-2] if len(parts) > 1 else parts[0]
+    word = re.sub(r"\W", "_", word)
+    return word if re.match(r"[A-Za-z]", word) else f"t_{word}"

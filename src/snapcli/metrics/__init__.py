@@ -1,0 +1,1 @@
+"""How well a score finds errors and foreign inputs."""

@@ -1,0 +1,30 @@
+"""A tf_keras backbone as a full-int8 .tflite whose taps and logits stay visible as outputs."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from snapcli.models.tensorflow import quiet
+
+
+def convert_int8(model: Any, blocks: Iterable[str], samples: np.ndarray) -> bytes:
+    """samples [n, h, w, c] set the activation ranges; outputs are named like the blocks."""
+    import tensorflow as tf
+    from tf_keras import Model
+
+    names = [*dict.fromkeys(blocks), "logits"]
+    visible = Model(model.input, {name: model.output[name] for name in names})
+
+    def representative() -> Iterator[list[np.ndarray]]:
+        for image in samples:
+            yield [image[None]]
+
+    with quiet():
+        converter = tf.lite.TFLiteConverter.from_keras_model(visible)
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = representative
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        converter.inference_input_type = tf.int8
+        converter.inference_output_type = tf.int8
+        return bytes(converter.convert())

@@ -1,0 +1,268 @@
+"""Training of a backbone together with its heads (needs the extra `train`).
+
+L = L_clf + lambda_ss L_ss + lambda_reg R. Joint mode lets L_ss shape the backbone, detach
+stops its gradient at the pooled activations, posthoc trains the backbone on L_clf alone and
+then the heads on activations that are computed once.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+
+from snapcli.data import Dataset
+from snapcli.errors import ArtifactError
+from snapcli.heads.gaussian import GaussianHead, build_layer, negative_log_likelihood
+from snapcli.models.backbone import Backbone, Tap
+
+Mode = Literal["joint", "detach", "posthoc"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Rates decay by a cosine to 1 % of learning_rate; lambda_ss ramps up over ramp epochs."""
+
+    mode: Mode = "joint"
+    epochs: int = 60
+    batch_size: int = 64
+    learning_rate: float = 3e-3
+    lambda_ss: float = 2e-2
+    ramp: int = 6
+    lambda_reg: float = 1e-4
+    seed: int = 13
+
+
+@dataclass(frozen=True)
+class Progress:
+    epoch: int
+    epochs: int
+    loss: float
+    accuracy: float
+
+
+# Paper, "SNAP-UQ-specific settings": weights of |log sigma^2| and of the heads' weights in R.
+_ALPHA_VARIANCE = 1e-4
+_ALPHA_WEIGHTS = 5e-4
+_BATCH = 512
+_POSTHOC_STEPS, _POSTHOC_RATE = 300, 1e-2
+# In this last share of the epochs batch statistics are frozen: the heads then fit the
+# activations that inference will compute, and E[e] comes out near 1.
+_FROZEN_SHARE = 0.3
+# The heads start from nothing beside a backbone that leads: they learn this much faster.
+_HEAD_RATE = 3.0
+
+
+class Trainer:
+    """Holds the model, the heads and the optimizer; every epoch depends on (seed, epoch) only."""
+
+    def __init__(
+        self, backbone: Backbone, taps: tuple[Tap, ...], data: Dataset, schedule: Schedule
+    ) -> None:
+        import tensorflow as tf
+        import tf_keras
+
+        tf.config.experimental.enable_op_determinism()
+        tf_keras.utils.set_random_seed(schedule.seed)
+        self.data, self.schedule, self.taps = data, schedule, taps
+        self.model = backbone.build(data.input_shape, len(data.class_names))
+        shapes = {name: output.shape[-1] for name, output in self.model.output.items()}
+        self.heads = [
+            build_layer(shapes[t.before], shapes[t.after], t.rank, f"head_{t.after}") for t in taps
+        ]
+        self.steps = -(-len(data.train) // schedule.batch_size)
+        self.epoch = 0
+        self.history: list[Progress] = []
+        self._optimizers = tuple(tf_keras.optimizers.Adam() for _ in range(2))
+        for optimizer, variables in zip(self._optimizers, self._trained(), strict=True):
+            optimizer.build(variables)
+        self._step = tf.function(self._train_step)
+
+    def _trained(self) -> tuple[list[Any], list[Any]]:
+        """Variables of the backbone and of the heads, each with an optimizer of its own."""
+        heads = [] if self.schedule.mode == "posthoc" else self.heads
+        return self.model.trainable_variables, [v for h in heads for v in h.trainable_variables]
+
+    def self_supervised_loss(
+        self, activations: dict[str, Any], stop: bool, training: bool
+    ) -> tuple[Any, Any]:
+        """(L_ss, R) of pooled activations; stop keeps gradients out of the backbone."""
+        import tensorflow as tf
+
+        loss, penalty = tf.constant(0.0), tf.constant(0.0)
+        for tap, head in zip(self.taps, self.heads, strict=True):
+            pair = (activations[tap.before], activations[tap.after])
+            if stop:
+                pair = (tf.stop_gradient(pair[0]), tf.stop_gradient(pair[1]))
+            residual, sigma2 = head(pair, training=training)
+            loss += negative_log_likelihood(residual, sigma2)
+            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(sigma2)))
+            for weights in (head.mean.kernel, head.xi.kernel):
+                penalty += _ALPHA_WEIGHTS * tf.reduce_sum(weights**2)
+        return loss, penalty
+
+    def _train_step(
+        self, x: Any, y: Any, rate: Any, lambda_ss: Any, training: bool
+    ) -> tuple[Any, Any]:
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            outputs = self.model(x, training=training)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs["logits"])
+            loss = tf.reduce_mean(losses)
+            if self.schedule.mode != "posthoc":
+                stop = self.schedule.mode == "detach"
+                activations = {name: pooled(outputs[name]) for name in self._tapped()}
+                surprise, penalty = self.self_supervised_loss(activations, stop, training)
+                loss += lambda_ss * surprise + self.schedule.lambda_reg * penalty
+        variables = self._trained()
+        gradients = tape.gradient(loss, variables)
+        rates = (rate, _HEAD_RATE * rate)
+        for optimizer, grads, var, r in zip(
+            self._optimizers, gradients, variables, rates, strict=True
+        ):
+            optimizer.learning_rate.assign(r)
+            clipped, _ = tf.clip_by_global_norm(grads, 1.0)
+            optimizer.apply_gradients(zip(clipped, var, strict=True))
+        right = tf.argmax(outputs["logits"], axis=-1, output_type=tf.int64) == y
+        return loss, tf.reduce_mean(tf.cast(right, tf.float32))
+
+    def run_epoch(self) -> Progress:
+        import tensorflow as tf
+
+        schedule, train = self.schedule, self.data.train
+        rng = np.random.default_rng([schedule.seed, self.epoch])
+        order = rng.permutation(len(train))
+        x, y = self.data.augment(train.x[order], rng), train.y[order]
+        lambda_ss = schedule.lambda_ss * min(1.0, self.epoch / max(1, schedule.ramp))
+        training = self.epoch < (1 - _FROZEN_SHARE) * schedule.epochs
+        results = []
+        for k in range(self.steps):
+            batch = slice(k * schedule.batch_size, (k + 1) * schedule.batch_size)
+            done = (self.epoch + k / self.steps) / schedule.epochs
+            rate = schedule.learning_rate * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done)))
+            results.append(
+                self._step(
+                    tf.constant(x[batch]),
+                    tf.constant(y[batch]),
+                    tf.constant(rate, tf.float32),
+                    tf.constant(lambda_ss, tf.float32),
+                    training,
+                )
+            )
+        self.epoch += 1
+        loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
+        return Progress(self.epoch, schedule.epochs, float(loss), float(accuracy))
+
+    def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
+        """All remaining epochs; what was reached is in the checkpoint after each of them."""
+        while self.epoch < self.schedule.epochs:
+            progress = self.run_epoch()
+            self.history.append(progress)
+            self.save(checkpoint)
+            on_epoch(progress)
+        if self.schedule.mode == "posthoc":
+            self._fit_heads()
+
+    def _fit_heads(self) -> None:
+        """Heads alone, on activations of the finished backbone that are computed once."""
+        import tensorflow as tf
+        import tf_keras
+
+        rng = np.random.default_rng([self.schedule.seed, self.schedule.epochs])
+        train = self.data.train.x
+        x = np.concatenate([train, *(self.data.augment(train, rng) for _ in range(3))])
+        activations = {
+            name: tf.constant(a, tf.float32)
+            for name, a in pooled_activations(self.model, x, self._tapped()).items()
+        }
+        for tap, head in zip(self.taps, self.heads, strict=True):
+            head.standardize_by(activations[tap.before], activations[tap.after])
+        variables = [v for head in self.heads for v in head.trainable_variables]
+        decay = tf_keras.optimizers.schedules.CosineDecay(_POSTHOC_RATE, _POSTHOC_STEPS)
+        optimizer = tf_keras.optimizers.Adam(decay)
+        optimizer.build(variables)
+
+        @tf.function
+        def step() -> None:
+            with tf.GradientTape() as tape:
+                surprise, penalty = self.self_supervised_loss(activations, False, False)
+                loss = surprise + self.schedule.lambda_reg * penalty
+            gradients = tape.gradient(loss, variables)
+            optimizer.apply_gradients(zip(gradients, variables, strict=True))
+
+        for _ in range(_POSTHOC_STEPS):
+            step()
+
+    def _tapped(self) -> list[str]:
+        return [name for tap in self.taps for name in (tap.before, tap.after)]
+
+    def fitted_heads(self) -> list[GaussianHead]:
+        pairs = zip(self.taps, self.heads, strict=True)
+        return [head.fitted(tap.before, tap.after) for tap, head in pairs]
+
+    def _state(self) -> list[Any]:
+        heads = [v for h in self.heads for v in h.variables]
+        optimizers = [v for o in self._optimizers for v in o.variables]
+        return [*self.model.variables, *heads, *optimizers]
+
+    def save(self, path: Path) -> None:
+        partial = path.with_suffix(".partial.npz")
+        arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
+        history = [[p.loss, p.accuracy] for p in self.history]
+        np.savez(partial, history=np.array(history), **arrays)
+        partial.replace(path)
+
+    def restore(self, path: Path) -> None:
+        """Raises ArtifactError for a checkpoint that is damaged or of another model."""
+        epochs = self.schedule.epochs
+        try:
+            with np.load(path) as saved:
+                for i, variable in enumerate(self._state()):
+                    variable.assign(saved[f"v{i}"])
+                history = [
+                    Progress(n + 1, epochs, float(loss), float(accuracy))
+                    for n, (loss, accuracy) in enumerate(saved["history"])
+                ]
+        except (OSError, ValueError, KeyError, BadZipFile, EOFError):
+            raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
+        self.history, self.epoch = history, len(history)
+
+
+def pooled(activation: Any) -> Any:
+    """Global average over height and width: [n, h, w, c] -> [n, c] (TensorFlow)."""
+    import tensorflow as tf
+
+    return tf.reduce_mean(activation, axis=(1, 2))
+
+
+def pooled_activations(
+    model: Any,
+    x: np.ndarray,
+    blocks: Iterable[str],
+    on_progress: Callable[[int, int, str], None] | None = None,
+) -> dict[str, np.ndarray]:
+    """{block: [n, channels]} of these blocks, and "logits": [n, classes]; x [n, h, w, c]."""
+    import tensorflow as tf
+
+    names = list(dict.fromkeys(blocks))
+    parts = []
+    for start in range(0, len(x), _BATCH):
+        outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
+        found = {name: pooled(outputs[name]).numpy() for name in names}
+        parts.append({**found, "logits": outputs["logits"].numpy()})
+        if on_progress:
+            on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
+    return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+
+
+def load_model(path: Path) -> Any:
+    """A backbone that train saved: image -> {block: map, "logits"}."""
+    import tf_keras
+
+    try:
+        return tf_keras.models.load_model(path, compile=False)
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise ArtifactError(f"{path} cannot be loaded ({error})", "Run: snap train") from None

@@ -1,0 +1,287 @@
+"""The run directory: where a stage finds its inputs, how it leaves its outputs.
+
+A stage writes into a temporary folder that is renamed when it has finished, and the manifest
+run.json is replaced as a whole, so a killed stage leaves nothing half-written. The manifest
+holds the sha256 of everything a stage read and wrote; that is how a missing, edited or
+outdated artifact is noticed before it does harm.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from snapcli.errors import ArtifactError, SnapError
+from snapcli.jsontext import dumps
+
+SCHEMA = 1
+MANIFEST = "run.json"
+STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
+_PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
+
+
+@dataclass(frozen=True)
+class StageState:
+    """status is one of done, stale, damaged or missing; detail says why; running the stage
+    origin again is the way to mend it."""
+
+    stage: str
+    status: str
+    detail: str
+    origin: str
+
+
+class Run:
+    """A run directory that exists and is ours."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._manifest = _read_manifest(root)
+
+    @property
+    def name(self) -> str:
+        return self.root.name
+
+    def record(self, stage: str) -> dict[str, Any] | None:
+        """What the manifest says of a stage (for example `train` or `bench/qemu-m4`)."""
+        found = self._manifest["stages"].get(stage)
+        return dict(found) if found else None
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        return dict(self._manifest["stages"])
+
+    def path(self, relative: str) -> Path:
+        return self.root / relative
+
+    def inputs(self, stage: str, judged_later: str | None = None) -> Path:
+        """The folder of a finished stage, after checking that it is whole and up to date.
+
+        The content of the output `judged_later` is not checked: the caller does that by a
+        stronger test than a hash.
+        """
+        state = self.state(stage, judged_later)
+        if state.status != "done":
+            self._refuse(state)
+        return self.root / folder_of(stage)
+
+    def _refuse(self, state: StageState) -> None:
+        raise ArtifactError(
+            f"{state.stage} of {self.name} is {state.detail}", remake_hint(state.origin)
+        )
+
+    def state(self, stage: str, unchecked: str | None = None) -> StageState:
+        record = self.record(stage)
+        if record is None:
+            return StageState(stage, "missing", "missing", stage)
+        for relative, digest in record["outputs"].items():
+            path = self.root / relative
+            if not path.is_file():
+                return StageState(stage, "damaged", f"damaged: {relative} is gone", stage)
+            if path.name != unchecked and sha256(path) != digest:
+                detail = f"damaged: {relative} was changed or cut short"
+                return StageState(stage, "damaged", detail, stage)
+        for before, digest in record["inputs"].items():
+            state = self.state(before)
+            if state.status != "done":
+                return StageState(
+                    stage, "stale", f"stale: {before} is {state.detail}", state.origin
+                )
+            if self.digest(before) != digest:
+                return StageState(stage, "stale", f"stale: {before} has changed since", stage)
+        return StageState(stage, "done", "up to date", stage)
+
+    def digest(self, stage: str) -> str:
+        """One sha256 over all outputs of a recorded stage."""
+        outputs = self._manifest["stages"][stage]["outputs"]
+        return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
+
+    @contextmanager
+    def write(self, stage: str, after: tuple[str, ...], seed: int | None = None) -> Iterator[Path]:
+        """A temporary folder that becomes the stage's folder when the block ends well."""
+        final = self.root / folder_of(stage)
+        with disk_errors(self.root):
+            final.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+        try:
+            with disk_errors(self.root):
+                yield temporary
+                outputs = {
+                    str((final / p.relative_to(temporary)).relative_to(self.root)): sha256(p)
+                    for p in sorted(temporary.rglob("*"))
+                    if p.is_file()
+                }
+                temporary.chmod(0o755)
+                _replace(temporary, final)
+                self._record(stage, after, outputs, seed)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def add_json(self, stage: str, after: tuple[str, ...], value: Any) -> Path:
+        """<stage>-NNN.json with the next free number; earlier ones stay."""
+        with disk_errors(self.root):
+            base = self.root / stage
+            base.parent.mkdir(parents=True, exist_ok=True)
+            path = base.with_name(f"{base.name}-{_next_number(base.parent, base.name):03d}.json")
+            write_json(path, value)
+            self._record(stage, after, {str(path.relative_to(self.root)): sha256(path)}, None)
+        return path
+
+    def _record(
+        self, stage: str, after: tuple[str, ...], outputs: dict[str, str], seed: int | None
+    ) -> None:
+        self._manifest["stages"][stage] = {
+            "inputs": {before: self.digest(before) for before in after},
+            "outputs": outputs,
+            "seed": seed,
+            "versions": _versions(),
+            "argv": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        }
+        _write_manifest(self.root, self._manifest)
+
+
+def folder_of(stage: str) -> str:
+    """The stage `flash/qemu-m4` lives in build/qemu-m4, every other where its name says."""
+    return stage.replace("flash/", "build/", 1)
+
+
+def remake_hint(stage: str) -> str:
+    command, _, target = stage.partition("/")
+    return f"Run: snap {command}" + (f" --target {target}" if target else "")
+
+
+def create_run(runs_dir: Path, prefix: str) -> Run:
+    """runs/<prefix>-NNN with the next free number; `latest` then points to it."""
+    with disk_errors(runs_dir):
+        runs_dir.mkdir(parents=True, exist_ok=True)
+        root = runs_dir / f"{prefix}-{_next_number(runs_dir, prefix):03d}"
+        root.mkdir()
+        _write_manifest(root, {"schema": SCHEMA, "stages": {}})
+        point_latest(root)
+    return Run(root)
+
+
+def _next_number(folder: Path, prefix: str) -> int:
+    """One more than the largest NNN among <prefix>-NNN[.json] in the folder."""
+    pattern = re.compile(re.escape(prefix) + r"-(\d+)(\.json)?")
+    found = (pattern.fullmatch(p.name) for p in folder.iterdir())
+    return max((int(f.group(1)) for f in found if f), default=0) + 1
+
+
+def point_latest(root: Path) -> None:
+    link = root.parent / ".latest.new"
+    link.unlink(missing_ok=True)
+    link.symlink_to(root.name)
+    link.replace(root.parent / "latest")
+
+
+def open_run(run: Path | None, runs_dir: Path) -> Run:
+    """A given run directory, or the latest one."""
+    if run is not None:
+        if not run.is_dir() and (runs_dir / run).is_dir():
+            run = runs_dir / run
+        if not run.is_dir():
+            raise ArtifactError(f"there is no run directory {run}", "List them: snap show")
+        return Run(run.resolve())
+    latest = runs_dir / "latest"
+    if not latest.is_dir():
+        raise ArtifactError(f"there is no run in {runs_dir}/ yet", "Start one: snap train")
+    return Run(latest.resolve())
+
+
+def _read_manifest(root: Path) -> dict[str, Any]:
+    path = root / MANIFEST
+    try:
+        manifest = json.loads(path.read_text())
+        schema = manifest["schema"]
+        stages = manifest["stages"]
+        whole = isinstance(stages, dict) and all(
+            {"inputs", "outputs"} <= set(record) for record in stages.values()
+        )
+    except FileNotFoundError:
+        raise ArtifactError(
+            f"{root} is not a run directory: it has no {MANIFEST}",
+            "Give a directory that snap train made, for example runs/digits-001.",
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        whole, schema = False, SCHEMA
+    if not whole:
+        raise ArtifactError(f"{path} cannot be read", "Start a new run: snap train") from None
+    if schema != SCHEMA:
+        raise ArtifactError(
+            f"{path} has schema {schema}, this snap reads schema {SCHEMA}",
+            "Use the version of snap that made it, or start a new run: snap train",
+        )
+    return dict(manifest)
+
+
+def _write_manifest(root: Path, manifest: dict[str, Any]) -> None:
+    write_json(root / MANIFEST, manifest)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replaces the file as a whole."""
+    partial = path.with_name(f".{path.name}.new")
+    partial.write_text(dumps(value) + "\n")
+    partial.replace(path)
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        raise ArtifactError(
+            f"{path} cannot be read", "Run the stage that wrote it again."
+        ) from None
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _replace(temporary: Path, final: Path) -> None:
+    """Puts a folder in the place of another, which is gone only after the new one is there."""
+    old = final.with_name(f".{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    temporary.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def disk_errors(where: Path) -> Iterator[None]:
+    """Turns what the file system refuses into an error of ours."""
+    try:
+        yield
+    except SnapError:
+        raise
+    except PermissionError as error:
+        raise ArtifactError(
+            f"may not write {error.filename or where}",
+            "Choose another place with --runs-dir, or change its permissions.",
+        ) from None
+    except OSError as error:
+        raise ArtifactError(
+            f"cannot write {error.filename or where}: {os.strerror(error.errno or 0)}",
+            "Free some space, or choose another place with --runs-dir.",
+        ) from None
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,1 @@
+"""From surprisals and logits to an uncertainty, in floating point (numpy)."""

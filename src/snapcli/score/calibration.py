@@ -1,0 +1,148 @@
+"""Fitting a map on dev conditions and judging it on others, the same for float and int8.
+
+A map that is judged has never seen the corruption types it is judged on: types are dealt into
+two halves, a map is fitted on each half (and clean data), and each judges the other half. The
+map that is deployed is fitted on all types.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.metrics.detection import (
+    Cell,
+    Detection,
+    ErrorDetection,
+    error_detection,
+    ood_detection,
+)
+from snapcli.score.maps import MAPS, Features, Map
+from snapcli.score.threshold import (
+    threshold_by_budget,
+    threshold_by_coverage,
+    threshold_by_f1,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Features of n inputs and whether the prediction was wrong, [n] bool."""
+
+    features: Features
+    wrong: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """corrupted is keyed by (type, severity)."""
+
+    clean: Condition
+    corrupted: dict[tuple[str, int], Condition]
+
+    def types(self) -> list[str]:
+        return list(dict.fromkeys(name for name, _ in self.corrupted))
+
+    def accuracy(self) -> float:
+        return float(1.0 - self.clean.wrong.mean())
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """dev: cross-fitted error detection of each map on dev data."""
+
+    map: Map
+    dev: dict[str, ErrorDetection]
+    reason: str
+
+
+@dataclass(frozen=True)
+class DetectionReport:
+    """Per score (U, S, max-probability): errors, and each OOD set against correct clean inputs."""
+
+    errors: dict[str, ErrorDetection]
+    ood: dict[str, dict[str, Detection]]
+
+
+def fit_map(kind: str, dev: Conditions, types: list[str]) -> Map:
+    parts = [dev.clean, *(c for (name, _), c in dev.corrupted.items() if name in types)]
+    clean = np.concatenate([np.full(len(p.wrong), i == 0) for i, p in enumerate(parts)])
+    wrong = np.concatenate([p.wrong for p in parts])
+    return MAPS[kind].fit(Features.concatenate([p.features for p in parts]), wrong, clean)
+
+
+def _halves(types: list[str]) -> tuple[list[str], list[str]]:
+    return types[0::2], types[1::2]
+
+
+def _cross_fitted(kind: str, dev: Conditions, judged: Conditions) -> ErrorDetection:
+    """Error detection of U where no map has seen the type that it scores."""
+    first, second = _halves(dev.types())
+    on_first, on_second = fit_map(kind, dev, first), fit_map(kind, dev, second)
+    cells = [
+        Cell(c.wrong, (on_second if name in first else on_first)(c.features))
+        for (name, _), c in judged.corrupted.items()
+    ]
+    # Both maps have a right to judge clean data; their mean is comparable with either.
+    clean = judged.clean
+    return error_detection(
+        Cell(clean.wrong, (on_first(clean.features) + on_second(clean.features)) / 2), cells
+    )
+
+
+def choose_map(kind: str, dev: Conditions) -> MapChoice:
+    """The named map, or for `auto` the best on dev by the mean of pooled and per-cell AUROC."""
+    types = dev.types()
+    figures = {name: _cross_fitted(name, dev, dev) for name in MAPS}
+    if kind != "auto":
+        return MapChoice(fit_map(kind, dev, types), figures, "asked for")
+
+    def merit(name: str) -> float:
+        return (figures[name].pooled.auroc + figures[name].per_cell.auroc) / 2
+
+    best = max(MAPS, key=merit)
+    reason = "best on dev: " + ", ".join(f"{name} {merit(name):.3f}" for name in MAPS)
+    return MapChoice(fit_map(best, dev, types), figures, reason)
+
+
+def choose_threshold(rule: str, target: float, fitted: Map, dev: Conditions) -> float:
+    clean = fitted(dev.clean.features)
+    if rule == "coverage":
+        return threshold_by_coverage(clean, target)
+    rest = [fitted(c.features) for c in dev.corrupted.values()]
+    everything = np.concatenate([clean, *rest])
+    if rule == "budget":
+        return threshold_by_budget(everything, target)
+    wrong = np.concatenate([dev.clean.wrong, *(c.wrong for c in dev.corrupted.values())])
+    return threshold_by_f1(everything, wrong)
+
+
+def evaluate(
+    fitted: Map, dev: Conditions, test: Conditions, ood: dict[str, Features]
+) -> DetectionReport:
+    """Errors with cross-fitted maps; OOD sets, which no map has seen, with the deployed one."""
+
+    def errors(score: str) -> ErrorDetection:
+        cells = [Cell(c.wrong, getattr(c.features, score)) for c in test.corrupted.values()]
+        clean = Cell(test.clean.wrong, getattr(test.clean.features, score))
+        return error_detection(clean, cells)
+
+    right = ~test.clean.wrong
+    clean = test.clean.features
+    return DetectionReport(
+        errors={
+            "U": _cross_fitted(fitted.kind, dev, test),
+            "S": errors("score"),
+            "max-probability": errors("error_logit"),
+        },
+        ood={
+            name: {
+                "U": ood_detection(fitted(clean)[right], fitted(f)),
+                "S": ood_detection(clean.score[right], f.score),
+                "max-probability": ood_detection(clean.error_logit[right], f.error_logit),
+            }
+            for name, f in ood.items()
+        },
+    )

@@ -1,0 +1,94 @@
+"""train: a backbone and its SNAP heads -> train/model.keras, heads.npz, history.json."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from snapcli.config import Recipe, TrainOptions, dump_recipe
+from snapcli.data import load_dataset
+from snapcli.errors import ArtifactError
+from snapcli.heads.gaussian import save_heads
+from snapcli.models import load_backbone
+from snapcli.models.fit import Progress, Schedule, Trainer, pooled_activations
+from snapcli.models.tensorflow import require_tensorflow
+from snapcli.runs import Run, disk_errors, write_json
+from snapcli.stages import OnProgress, silent
+from snapcli.stages.recipe import CONFIG
+
+CHECKPOINT = "checkpoint.npz"
+
+
+@dataclass(frozen=True)
+class TrainReport:
+    """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
+    surprisal (about 1 when the head fits) and its correlation with 1 - max p."""
+
+    run: str
+    epochs: int
+    dev_accuracy: float
+    test_accuracy: float
+    mean_surprisal: dict[str, float]
+    doubt_correlation: dict[str, float]
+
+
+def train(
+    run: Run, recipe: Recipe, resume: bool = False, on_progress: OnProgress = silent
+) -> TrainReport:
+    """With resume the epochs that the run's checkpoint holds are not trained again."""
+    options = recipe.train
+    dataset = load_dataset(options.dataset)
+    backbone = load_backbone(options.backbone)
+    taps = backbone.taps(options.taps)
+    checkpoint = run.path(CHECKPOINT)
+    if resume and not checkpoint.is_file():
+        raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
+    require_tensorflow()
+    with disk_errors(run.root):
+        run.path(CONFIG).write_text(dump_recipe(recipe))
+    trainer = Trainer(backbone, taps, dataset, _schedule(options))
+    if resume:
+        trainer.restore(checkpoint)
+
+    def on_epoch(progress: Progress) -> None:
+        detail = f"loss {progress.loss:.3f} accuracy {progress.accuracy:.3f}"
+        on_progress(progress.epoch, progress.epochs, detail)
+
+    with disk_errors(run.root):
+        trainer.fit(checkpoint, on_epoch)
+    heads = trainer.fitted_heads()
+    names = [name for tap in taps for name in (tap.before, tap.after)]
+    dev = pooled_activations(trainer.model, dataset.dev.x, names)
+    test = pooled_activations(trainer.model, dataset.test.x, names)
+    surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
+    doubt = 1.0 - _max_probability(dev["logits"])
+    report = TrainReport(
+        run=run.name,
+        epochs=trainer.epoch,
+        dev_accuracy=float(np.mean(dev["logits"].argmax(-1) == dataset.dev.y)),
+        test_accuracy=float(np.mean(test["logits"].argmax(-1) == dataset.test.y)),
+        mean_surprisal={name: float(e.mean()) for name, e in surprisal.items()},
+        doubt_correlation={name: _correlation(e, doubt) for name, e in surprisal.items()},
+    )
+    with run.write("train", after=(), seed=options.seed) as out:
+        trainer.model.save(out / "model.keras")
+        save_heads(heads, out / "heads.npz")
+        write_json(
+            out / "history.json",
+            {"report": asdict(report), "epochs": [asdict(p) for p in trainer.history]},
+        )
+    checkpoint.unlink(missing_ok=True)
+    return report
+
+
+def _schedule(options: TrainOptions) -> Schedule:
+    names = Schedule.__dataclass_fields__
+    return Schedule(**{k: v for k, v in asdict(options).items() if k in names})
+
+
+def _max_probability(logits: np.ndarray) -> np.ndarray:
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return shifted.max(axis=-1) / shifted.sum(axis=-1)
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0

@@ -1,0 +1,52 @@
+"""The boards: one TOML file each, named like the target."""
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from snapcli.errors import UsageError
+
+_FOLDER = Path(__file__).parent
+_LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A board or an emulated one, with what it takes to build for it."""
+
+    name: str
+    part: str
+    core: str
+    cpu_flags: tuple[str, ...]
+    port: str  # folder in firmware/port
+    counter: Literal["instructions", "cycles"]  # what the counter of the port counts
+    flash_bytes: int
+    ram_bytes: int
+    stack_bytes: int  # reserved inside of ram_bytes
+    clock_hz: int | None = None  # None: emulated, instructions are no time
+    emulator: str | None = None  # QEMU machine
+    limits_of: str | None = None  # the target whose memory an emulated one enforces
+
+
+def target_names() -> list[str]:
+    """All known targets, sorted."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def load_target(name: str) -> Target:
+    """The target of that name; UsageError names the known ones otherwise."""
+    known = target_names()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        raise UsageError(
+            f"There is no target {name!r}; known are {', '.join(known)}.",
+            f"Did you mean {close[0]}?" if close else "Choose one of them.",
+        )
+    fields: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    fields["cpu_flags"] = tuple(fields["cpu_flags"])
+    if "limits_of" in fields:
+        limits = load_target(fields["limits_of"])
+        fields |= {key: getattr(limits, key) for key in _LIMITS}
+    return Target(name=name, **fields)

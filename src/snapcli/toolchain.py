@@ -1,0 +1,213 @@
+"""The only place that starts the compiler, its companions and the emulator."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapcli.assets import asset_dir
+from snapcli.errors import ToolchainError
+from snapcli.targets import Target
+
+GCC = "arm-none-eabi-gcc"
+SIZE = "arm-none-eabi-size"
+OBJCOPY = "arm-none-eabi-objcopy"
+QEMU = "qemu-system-arm"
+
+_APT = {
+    QEMU: "sudo apt-get install qemu-system-arm",
+    GCC: "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+}
+
+_COMPILE_FLAGS = (
+    *("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes"),
+    *("-ffunction-sections", "-fdata-sections", "-fno-common"),
+)
+# An orphan section is an error because no size below would count it.
+_LINK_FLAGS = (
+    *("-nostartfiles", "--specs=nano.specs"),
+    *("-Wl,--gc-sections", "-Wl,--orphan-handling=error", "-Wl,--fatal-warnings"),
+)
+
+# The names are fixed by firmware/port/sections.ld. Initialized data is in both:
+# flash keeps the values that the startup code copies to RAM.
+_FLASH_SECTIONS = (".vectors", ".text", ".rodata", ".data")
+_RAM_SECTIONS = (".stack", ".data", ".bss")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A linked program and what it takes of the board's memory."""
+
+    elf: Path
+    bin: Path
+    map: Path
+    flash_bytes: int  # code, constants and the initial values of data
+    ram_bytes: int  # data, bss and the reserved stack
+    sections: Mapping[str, int]  # name -> bytes, loaded or reserved sections only
+
+
+def firmware_dir() -> Path:
+    """The C sources: those of the checkout, or those packed into the wheel."""
+    return asset_dir("firmware")
+
+
+def app_sources() -> list[Path]:
+    """The bench program, which needs a generated model to link."""
+    return sorted((firmware_dir() / "app").glob("*.c"))
+
+
+def find_tool(name: str) -> Path:
+    """The program of that name on the PATH."""
+    found = shutil.which(name)
+    if found is None:
+        raise ToolchainError(f"{name} is not installed.", _APT.get(name, _APT[GCC]))
+    return Path(found)
+
+
+def tool_version(name: str) -> str:
+    """The first line a tool prints about its version."""
+    return _run([name, "--version"]).stdout.partition("\n")[0].strip()
+
+
+def build(
+    target: Target,
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    defines: Mapping[str, str],
+    out_dir: Path,
+    name: str = "firmware",
+) -> Build:
+    """Compile the sources with the target's port into out_dir/name.{elf,bin,map}.
+
+    The port's sources and headers are added here. An empty string defines a name
+    without a value. The same sources give the same bytes wherever they lie.
+    """
+    port = firmware_dir() / "port"
+    sources = [*sources, *sorted(port.glob("*.c")), *sorted((port / target.port).glob("*.c"))]
+    include_dirs = [*include_dirs, port]
+    find_tool(GCC)
+    out_dir.mkdir(parents=True, exist_ok=True)
+
+    flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
+    flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
+    flags += [f"-I{folder.resolve()}" for folder in include_dirs]
+    folders = sorted({path.resolve().parent for path in sources})
+    flags += [f"-ffile-prefix-map={folder}=." for folder in folders]
+
+    with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as folder_name:
+        folder = Path(folder_name)
+
+        def compile_one(numbered: tuple[int, Path]) -> str:
+            number, source = numbered
+            built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
+            _run([GCC, *flags, "-c", str(source.resolve()), "-o", built], target, folder)
+            return built
+
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            objects = list(pool.map(compile_one, enumerate(sources)))
+        elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
+        script = [f"-L{port}", f"-T{port / target.port / 'memory.ld'}", f"-Wl,-Map={map_file}"]
+        script += [
+            f"-Wl,--defsym=PORT_{limit.upper()}={getattr(target, limit)}"
+            for limit in ("flash_bytes", "ram_bytes", "stack_bytes")
+        ]
+        _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *script, *objects, "-o", elf], target, folder)
+        _run([OBJCOPY, "-O", "binary", elf, binary], target, folder)
+        sections = _section_sizes(folder / elf, folder / map_file)
+        for product in (elf, binary, map_file):
+            os.replace(folder / product, out_dir / product)
+
+    return Build(
+        elf=out_dir / elf,
+        bin=out_dir / binary,
+        map=out_dir / map_file,
+        flash_bytes=sum(sections.get(section, 0) for section in _FLASH_SECTIONS),
+        ram_bytes=sum(sections.get(section, 0) for section in _RAM_SECTIONS),
+        sections=sections,
+    )
+
+
+def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
+    """Start QEMU with the program; its console is a pty that QEMU names on stdout.
+
+    Its end is the caller's duty. It gets a process group of its own, so that Ctrl-C
+    reaches it through that caller and not by surprise.
+    """
+    if target.emulator is None:
+        raise ToolchainError(
+            f"{target.name} is a real board, not an emulator.", "Choose qemu-m4 or qemu-m7."
+        )
+    arguments = ["-M", target.emulator, "-nographic", "-icount", "shift=0", "-serial", "pty"]
+    arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
+    return subprocess.Popen(
+        [find_tool(QEMU), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _run(
+    command: Sequence[str], target: Target | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a tool to its end; a failure becomes one sentence."""
+    result = subprocess.run(
+        [find_tool(command[0]), *command[1:]],
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if result.returncode == 0:
+        return result
+    overflow = re.search(r"region [`'](\w+)' overflowed by (\d+) bytes", result.stderr)
+    if overflow and target:
+        region, excess = overflow[1].lower(), int(overflow[2])
+        limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}[region]
+        raise ToolchainError(
+            f"The firmware does not fit {target.name}: its {region} of {limit} bytes"
+            f" overflows by {excess} bytes.",
+            "Use a smaller model or a bigger target.",
+        )
+    lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
+    first = next((line for line in lines if re.search(r"error: |undefined ", line)), lines[0])
+    raise ToolchainError(
+        f"{command[0]} failed: {first.strip()}",
+        "Generated code has to compile: if you did not change it, this is a bug of snap.",
+    )
+
+
+def _section_sizes(elf: Path, map_file: Path) -> dict[str, int]:
+    """Bytes of every section that takes memory, where ELF and map file agree."""
+    wanted = dict.fromkeys((*_FLASH_SECTIONS, *_RAM_SECTIONS))
+    listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
+    in_elf = {
+        name: int(size)
+        for name, size in re.findall(r"^(\.\S+)\s+(\d+)\s+\d+\s*$", listing, re.MULTILINE)
+        if name in wanted
+    }
+    in_map = {
+        name: int(size, 16)
+        for name, size in re.findall(
+            r"^(\.\S+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)", map_file.read_text("utf-8"), re.MULTILINE
+        )
+        if name in wanted
+    }
+    if {name: size for name, size in in_map.items() if size} != {
+        name: size for name, size in in_elf.items() if size
+    }:
+        raise ToolchainError(
+            f"{elf.name} and {map_file.name} do not agree about section sizes.",
+            "Remove the build folder and build again.",
+        )
+    return in_elf

@@ -1,0 +1,119 @@
+"""Builds firmware/test/runner.c and feeds it golden cases; the format is described there."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+FIRMWARE = Path(__file__).parents[2] / "firmware"
+SOURCES = [*sorted((FIRMWARE / "snapuq" / "src").glob("*.c")), FIRMWARE / "test" / "runner.c"]
+FLAGS = [
+    "-std=c11",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wmissing-prototypes",
+    f"-I{FIRMWARE / 'snapuq' / 'include'}",
+]
+
+# The number of a kernel is its place here; kernels[] of runner.c is the same list.
+KERNELS = [
+    "requantize",
+    "conv_s8",
+    "depthwise_conv_s8",
+    "fully_connected_s8",
+    "mean_s8",
+    "pool_sum_s8",
+    "surprisal_s8",
+    "score_q16",
+    "ln_q16",
+    "sigmoid_q16",
+    "confidence",
+    "map_gated_q16",
+    "map_logistic_q16",
+    "map_isotonic_q16",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """One case for the runner: int32 scalars, then arrays as blobs, and the bytes to expect."""
+
+    kernel: str
+    scalars: Sequence[int]
+    arrays: Sequence[np.ndarray]
+    expected: np.ndarray
+
+
+@dataclass(frozen=True)
+class Host:
+    """The runner with address and undefined-behaviour sanitizers."""
+
+    tools = ("cc",)
+
+    def build(self, folder: Path) -> list[str]:
+        binary = folder / "runner"
+        sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        _call(["cc", *FLAGS, *sanitize, *map(str, SOURCES), "-o", str(binary)])
+        return [str(binary), "cases", "results"]
+
+
+@dataclass(frozen=True)
+class Qemu:
+    """The runner on an emulated Cortex-M, files by semihosting."""
+
+    cpu: str
+    machine: str
+    tools = ("arm-none-eabi-gcc", "qemu-system-arm")
+
+    def build(self, folder: Path) -> list[str]:
+        elf = folder / "runner.elf"
+        script = FIRMWARE / "test" / "mps2.ld"
+        target = [f"-mcpu={self.cpu}", "-mthumb", "-O2", "--specs=rdimon.specs", f"-T{script}"]
+        sources = [*SOURCES, FIRMWARE / "test" / "startup.c"]
+        _call(["arm-none-eabi-gcc", *FLAGS, *target, *map(str, sources), "-o", str(elf)])
+        return [
+            *["qemu-system-arm", "-M", self.machine, "-nographic", "-monitor", "none"],
+            *["-serial", "none", "-kernel", str(elf), "-semihosting-config"],
+            "enable=on,target=native,arg=runner,arg=cases,arg=results",
+        ]
+
+
+Platform = Host | Qemu
+
+
+def missing_tools(platform: Platform) -> list[str]:
+    """Programs the platform needs and this machine lacks."""
+    return [tool for tool in platform.tools if shutil.which(tool) is None]
+
+
+def run(platform: Platform, folder: Path, cases: Sequence[Vectors]) -> list[bytes]:
+    """Results of all cases, from one start of the runner, built in folder."""
+    command = platform.build(folder)
+    (folder / "cases").write_bytes(_u32(len(cases)) + b"".join(map(_pack, cases)))
+    _call(command, folder)
+    data, results = (folder / "results").read_bytes(), []
+    while data:
+        end = 4 + int.from_bytes(data[:4], "little")
+        results.append(data[4:end])
+        data = data[end:]
+    assert len(results) == len(cases)
+    return results
+
+
+def _pack(case: Vectors) -> bytes:
+    blobs = [np.array(case.scalars, "<i4"), *case.arrays]
+    packed = b"".join(_u32(blob.nbytes) + blob.tobytes() for blob in blobs)
+    return _u32(KERNELS.index(case.kernel)) + _u32(len(blobs)) + packed
+
+
+def _u32(value: int) -> bytes:
+    return value.to_bytes(4, "little")
+
+
+def _call(command: list[str], folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}{done.stderr}"

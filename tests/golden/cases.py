@@ -1,0 +1,668 @@
+"""The golden cases, declared: kernel, seed, shapes, ranges. Vectors are made at test time."""
+
+from dataclasses import astuple, dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from snapcli.fixedpoint import (
+    Confidence,
+    ConvS8,
+    FullyConnectedS8,
+    GaussianHeadS8,
+    MapGated,
+    MapIsotonic,
+    MapLogistic,
+    MeanS8,
+    Multiplier,
+    OutputS8,
+    Standardize,
+    activation_range,
+    argmax_s8,
+    conv_s8,
+    conv_window,
+    depthwise_conv_s8,
+    doubt_q16,
+    error_logit_q16,
+    exp_q30_table,
+    fully_connected_s8,
+    inverse_sigma_q9_table,
+    ln_q16,
+    log2_q15_table,
+    map_gated_q16,
+    map_isotonic_q16,
+    map_logistic_q16,
+    mean_multiplier,
+    mean_s8,
+    output_multipliers,
+    pool_sum_s8,
+    quantize_multipliers_shared,
+    quantize_weights_q16,
+    requantize,
+    score_q16,
+    sigmoid_q16,
+    sigmoid_tail_q16_table,
+    surprisal_s8,
+)
+
+from . import tflite_op
+from .c_runner import Vectors
+
+BATCH = 3
+INT32 = np.iinfo(np.int32)
+Rng = np.random.Generator
+
+
+class Case(Protocol):
+    """What every declared case can do."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def vectors(self) -> Vectors: ...
+
+
+class OracleCase(Case, Protocol):
+    """A case that TFLite can run as well."""
+
+    def numpy(self) -> np.ndarray: ...
+
+    def tflite(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """conv_s8 or depthwise_conv_s8.
+
+    spread is the standard deviation of the output in steps: large saturates, small rounds
+    to nothing. With ties "near" or "exact", the first input leaves the accumulator at a bias
+    that falls next to or on a tie, where the ways to round differ. shifts, if given, replace
+    the true ones, for limits no real scale reaches.
+    """
+
+    kernel: str
+    name: str
+    seed: int
+    in_hwc: tuple[int, int, int] = (7, 6, 5)
+    out_c: int = 6
+    per_channel: bool = True
+    size: tuple[int, int] = (3, 3)
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    padding: str = "same"
+    activation: str = "none"
+    in_zero_point: int = 3
+    out_zero_point: int = -5
+    spread: float = 40.0
+    ties: str = ""
+    shifts: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        depthwise = self.kernel == "depthwise_conv_s8"
+        depth = self.size[0] * self.size[1] * (1 if depthwise else self.in_hwc[2])
+        x = _int8(rng, (BATCH, *self.in_hwc))
+        shape = (*self.size, self.out_c) if depthwise else (self.out_c, *self.size, self.in_hwc[2])
+        scales = self.out_c if self.per_channel else 1
+        parts = _Quantized.draw(rng, depth, self.out_c, scales, self.spread, self.ties)
+        if self.ties:
+            x[0] = self.in_zero_point
+        (out_h, pad_top), (out_w, pad_left) = (
+            conv_window(*axis, self.padding)
+            for axis in zip(self.in_hwc[:2], self.size, self.stride, self.dilation, strict=True)
+        )
+        mantissa, shift = parts.multipliers(self.out_c)
+        if self.shifts:
+            shift = np.resize(np.array(self.shifts, np.int8), self.out_c)
+        limits = activation_range(self.activation, parts.out_scale, self.out_zero_point)
+        layer = ConvS8(
+            *self.in_hwc,
+            *(out_h, out_w, self.out_c),
+            *self.size,
+            *self.stride,
+            *self.dilation,
+            *(pad_top, pad_left),
+            in_zero_point=self.in_zero_point,
+            weights=rng.integers(-127, 128, shape).astype(np.int8),
+            out=OutputS8(parts.bias, mantissa, shift, self.out_zero_point, *limits),
+        )
+        for key, value in (("x", x), ("parts", parts), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        function = conv_s8 if self.kernel == "conv_s8" else depthwise_conv_s8
+        return function(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        layer, parts = self.layer, self.parts
+        depthwise = self.kernel == "depthwise_conv_s8"
+        weights = layer.weights[np.newaxis] if depthwise else layer.weights
+        scales = parts.weight_scales
+        tensors = [
+            tflite_op.Tensor(self.x.shape, [parts.in_scale], self.in_zero_point),
+            tflite_op.Tensor(weights.shape, scales, 0, 3 if depthwise else 0, weights),
+            tflite_op.Tensor([self.out_c], parts.in_scale * scales, data=parts.bias),
+        ]
+        shape = [BATCH, layer.out_h, layer.out_w, layer.out_c]
+        output = tflite_op.Tensor(shape, [parts.out_scale], self.out_zero_point)
+        options = (self.padding, self.stride, self.dilation, self.activation)
+        if depthwise:
+            op = tflite_op.depthwise_conv(
+                tensors, output, *options, multiplier=self.out_c // self.in_hwc[2]
+            )
+        else:
+            op = tflite_op.conv(tensors, output, *options)
+        return op.run(self.x)
+
+    def vectors(self) -> Vectors:
+        scalars = [v for v in vars(self.layer).values() if isinstance(v, int)]
+        out = self.layer.out
+        return Vectors(
+            self.kernel,
+            [*scalars, out.zero_point, out.min, out.max],
+            [self.layer.weights, out.bias, out.mantissa, out.shift, self.x],
+            self.numpy(),
+        )
+
+
+@dataclass(frozen=True)
+class Dense:
+    """fully_connected_s8, with one weight scale per output or one for all."""
+
+    name: str
+    seed: int
+    inputs: int = 37
+    outputs: int = 10
+    per_channel: bool = False
+    activation: str = "none"
+    in_zero_point: int = -7
+    out_zero_point: int = 11
+    spread: float = 40.0
+    ties: str = ""
+    shifts: tuple[int, ...] = ()
+    kernel: str = "fully_connected_s8"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        x = _int8(rng, (64, self.inputs))
+        scales = self.outputs if self.per_channel else 1
+        parts = _Quantized.draw(rng, self.inputs, self.outputs, scales, self.spread, self.ties)
+        if self.ties:
+            x[0] = self.in_zero_point
+        mantissa, shift = parts.multipliers(self.outputs)
+        if self.shifts:
+            shift = np.resize(np.array(self.shifts, np.int8), self.outputs)
+        limits = activation_range(self.activation, parts.out_scale, self.out_zero_point)
+        layer = FullyConnectedS8(
+            self.inputs,
+            self.outputs,
+            self.in_zero_point,
+            rng.integers(-127, 128, (self.outputs, self.inputs)).astype(np.int8),
+            OutputS8(parts.bias, mantissa, shift, self.out_zero_point, *limits),
+        )
+        for key, value in (("x", x), ("parts", parts), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        return fully_connected_s8(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        parts, weights = self.parts, self.layer.weights
+        tensors = [
+            tflite_op.Tensor(self.x.shape, [parts.in_scale], self.in_zero_point),
+            tflite_op.Tensor(weights.shape, parts.weight_scales, data=weights),
+            tflite_op.Tensor([self.outputs], parts.in_scale * parts.weight_scales, data=parts.bias),
+        ]
+        output = tflite_op.Tensor(
+            [len(self.x), self.outputs], [parts.out_scale], self.out_zero_point
+        )
+        return tflite_op.fully_connected(tensors, output, self.activation).run(self.x)
+
+    def vectors(self) -> Vectors:
+        layer, out = self.layer, self.layer.out
+        scalars = [layer.inputs, layer.outputs, layer.in_zero_point]
+        return Vectors(
+            self.kernel,
+            [*scalars, out.zero_point, out.min, out.max],
+            [layer.weights, out.bias, out.mantissa, out.shift, self.x],
+            self.numpy(),
+        )
+
+
+@dataclass(frozen=True)
+class Mean:
+    """mean_s8; ratio = in_scale / out_scale; multiplier, if given, replaces the true one."""
+
+    name: str
+    seed: int
+    hwc: tuple[int, int, int] = (4, 5, 33)
+    ratio: float = 1.7
+    in_zero_point: int = -20
+    out_zero_point: int = 9
+    multiplier: Multiplier | None = None
+    kernel: str = "mean_s8"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        out_scale = np.float32(rng.uniform(0.01, 0.1))
+        in_scale = np.float32(out_scale * self.ratio)
+        positions = self.hwc[0] * self.hwc[1]
+        multiplier = self.multiplier or mean_multiplier(in_scale, out_scale, positions)
+        layer = MeanS8(positions, self.hwc[2], self.in_zero_point, self.out_zero_point, multiplier)
+        centre = rng.integers(-128, 128, (BATCH, 1, 1, self.hwc[2]))
+        x = np.clip(centre + rng.integers(-60, 60, (BATCH, *self.hwc)), -128, 127).astype(np.int8)
+        scales = (in_scale, out_scale)
+        for key, value in (("x", x), ("scales", scales), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        return mean_s8(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        x = tflite_op.Tensor(self.x.shape, [self.scales[0]], self.in_zero_point)
+        shape = [BATCH, self.hwc[2]]
+        output = tflite_op.Tensor(shape, [self.scales[1]], self.out_zero_point)
+        return tflite_op.mean(x, output).run(self.x)
+
+    def vectors(self) -> Vectors:
+        *scalars, multiplier = astuple(self.layer)
+        return Vectors(self.kernel, [*scalars, *multiplier], [self.x], self.numpy())
+
+
+@dataclass(frozen=True)
+class PoolSum:
+    """pool_sum_s8 of random bytes, or of one value everywhere."""
+
+    name: str
+    seed: int
+    positions: int = 35
+    channels: int = 16
+    zero_point: int = 4
+    value: int | None = None
+    kernel: str = "pool_sum_s8"
+
+    def vectors(self) -> Vectors:
+        shape = (BATCH, self.positions, self.channels)
+        x = _int8(np.random.default_rng(self.seed), shape)
+        if self.value is not None:
+            x[:] = self.value
+        scalars = [self.positions, self.channels, self.zero_point]
+        return Vectors(self.kernel, scalars, [x], pool_sum_s8(x, self.zero_point))
+
+
+@dataclass(frozen=True)
+class Requantize:
+    """requantize of edge values and random ones of every magnitude."""
+
+    name: str
+    seed: int
+    mantissa: int
+    shift: int
+    kernel: str = "requantize"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        edges = [0, 1, -1, 2, -2, 3, -3, INT32.min, INT32.min + 1, INT32.max, INT32.max - 1]
+        powers = [sign * 2**bit + by for sign in (1, -1) for bit in range(31) for by in (-1, 0, 1)]
+        random = rng.integers(INT32.min, INT32.max, 500) >> rng.integers(0, 31, 500)
+        value = np.concatenate([edges, powers, random]).astype(np.int32)
+        expected = requantize(value, self.mantissa, self.shift).astype(np.int32)
+        return Vectors(self.kernel, [self.mantissa, self.shift], [value], expected)
+
+
+@dataclass(frozen=True)
+class Surprisal:
+    """surprisal_s8; reach scales the sums, so that a large one saturates every step."""
+
+    name: str
+    seed: int
+    in_channels: int = 16
+    channels: int = 24
+    rank: int = 0
+    reach: float = 1.0
+    offset_limit: int = 1 << 18
+    xi_zero_point: int = 10
+    kernel: str = "surprisal_s8"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        inputs = self.rank or self.in_channels
+        std_sum = 900.0  # of the pooled sums that the parameters are made for
+
+        def standardize(channels: int, one: int) -> Standardize:
+            real = one / (std_sum * rng.uniform(0.1, 10, channels))
+            mantissa, shift = quantize_multipliers_shared(real)
+            offset = rng.integers(-self.offset_limit, self.offset_limit, channels, endpoint=True)
+            return Standardize(
+                mantissa, np.clip(offset, -INT32.max, INT32.max, dtype=np.int32), shift
+            )
+
+        def weights(*shape: int) -> np.ndarray:
+            return rng.integers(-127, 128, shape).astype(np.int8)
+
+        def sums(channels: int) -> np.ndarray:
+            drawn = rng.normal(0, std_sum * self.reach, (50, channels))
+            return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
+
+        head = GaussianHeadS8(
+            in_channels=self.in_channels,
+            channels=self.channels,
+            rank=self.rank,
+            before=standardize(self.in_channels, 1 << 10),
+            after=standardize(self.channels, 1 << 16),
+            projector=weights(self.rank, self.in_channels),
+            latent=Multiplier(1_500_000_000, -6),
+            mean_weights=weights(self.channels, inputs),
+            mean=Multiplier(1_800_000_000, -2),
+            xi_weights=weights(self.channels, inputs),
+            xi_bias=rng.integers(-(2**16), 2**16, self.channels).astype(np.int32),
+            xi=Multiplier(1_200_000_000, -13),
+            xi_zero_point=self.xi_zero_point,
+            inverse_sigma_q9=inverse_sigma_q9_table(0.1, self.xi_zero_point),
+        )
+        before, after = sums(self.in_channels), sums(self.channels)
+        arrays = [head.before.mantissa, head.before.offset, head.after.mantissa, head.after.offset]
+        arrays += [head.projector, head.mean_weights, head.xi_weights, head.xi_bias]
+        sizes = [self.in_channels, self.channels, self.rank]
+        multipliers = [*astuple(head.latent), *astuple(head.mean), *astuple(head.xi)]
+        return Vectors(
+            self.kernel,
+            [*sizes, head.before.shift, head.after.shift, *multipliers, head.xi_zero_point],
+            [*arrays, head.inverse_sigma_q9, before, after],
+            surprisal_s8(head, before, after),
+        )
+
+
+@dataclass(frozen=True)
+class Score:
+    """score_q16; top scales the surprisals up to the largest there is."""
+
+    name: str
+    seed: int
+    taps: int = 3
+    top: int = 1 << 22
+    kernel: str = "score_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        weight = quantize_weights_q16(rng.random(self.taps))
+        surprisal = rng.integers(0, self.top, (100, self.taps), endpoint=True).astype(np.uint32)
+        surprisal[0] = self.top
+        expected = score_q16(surprisal, weight)
+        return Vectors(self.kernel, [self.taps], [weight, surprisal], expected)
+
+
+@dataclass(frozen=True)
+class Ln:
+    """ln_q16 around every power of two and at random."""
+
+    name: str
+    seed: int
+    kernel: str = "ln_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        edges = [0, 2**64 - 1, *(2**bit + by for bit in range(2, 64) for by in (-1, 0, 1))]
+        random = rng.integers(0, 2**64, 1000, np.uint64) >> rng.integers(0, 64, 1000, np.uint64)
+        value = np.concatenate([np.array(edges, np.uint64), random])
+        return Vectors(self.kernel, [], [log2_q15_table(), value], ln_q16(value).astype(np.int32))
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """sigmoid_q16 at the limits of the table and of int64, and at random."""
+
+    name: str
+    seed: int
+    kernel: str = "sigmoid_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        ends = [0, 1, 4095, 4096, 2**20 - 2, 2**20 - 1, 2**20, 2**31, 2**63 - 1]
+        edges = [sign * end for sign in (1, -1) for end in ends] + [-(2**63)]
+        random = rng.integers(-(2**21), 2**21, 1000)
+        t = np.concatenate([np.array(edges, np.int64), random])
+        return Vectors(self.kernel, [], [sigmoid_tail_q16_table(), t], sigmoid_q16(t))
+
+
+@dataclass(frozen=True)
+class Logits:
+    """argmax_s8, error_logit_q16 and doubt_q16 of random, tied and extreme logits."""
+
+    name: str
+    seed: int
+    classes: int = 10
+    alpha_q16: int = 40000
+    step: float = 0.2
+    kernel: str = "confidence"
+
+    def vectors(self) -> Vectors:
+        logits = _int8(np.random.default_rng(self.seed), (40, self.classes))
+        logits[0], logits[1] = -128, 127
+        logits[2], logits[2, -1] = -128, 127
+        confidence = Confidence(self.classes, exp_q30_table(self.step, 1.3))
+        predicted = argmax_s8(logits)
+        doubt = doubt_q16(confidence, logits, predicted, self.alpha_q16).astype(np.int32)
+        expected = [predicted, error_logit_q16(confidence, logits, predicted), doubt]
+        return Vectors(
+            self.kernel,
+            [self.classes, self.alpha_q16],
+            [confidence.exp_q30, log2_q15_table(), logits],
+            np.stack(expected, axis=1),
+        )
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map of random and extreme scores and confidences."""
+
+    name: str
+    seed: int
+    parameters: MapGated | MapLogistic | MapIsotonic
+
+    @property
+    def kernel(self) -> str:
+        kinds = {MapGated: "gated", MapLogistic: "logistic", MapIsotonic: "isotonic"}
+        return f"map_{kinds[type(self.parameters)]}_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        score = rng.integers(0, 2**31, 300) >> rng.integers(0, 31, 300)
+        edges = [0, 1, 65536, 2**31 - 1, 2**32 - 1]
+        if isinstance(self.parameters, MapIsotonic):
+            edges += self.parameters.breakpoint_q16.tolist()
+        score = np.concatenate([edges, score]).astype(np.uint32)
+        doubt = rng.integers(0, 65537, len(score)).astype(np.uint32)
+        error_logit = rng.integers(-(2**21), 2**19, len(score)).astype(np.int32)
+        log2, tail, given = log2_q15_table(), sigmoid_tail_q16_table(), self.parameters
+        match given:
+            case MapGated():
+                arrays = [log2, tail, score, error_logit]
+                expected = map_gated_q16(given, score, error_logit)
+                return Vectors(self.kernel, astuple(given), arrays, expected)
+            case MapLogistic():
+                expected = map_logistic_q16(given, score, doubt)
+                return Vectors(self.kernel, astuple(given), [tail, score, doubt], expected)
+            case MapIsotonic():
+                arrays = [given.breakpoint_q16, given.value_q16, score, doubt]
+                scalars = [given.gamma_q16, len(given.breakpoint_q16)]
+                return Vectors(self.kernel, scalars, arrays, map_isotonic_q16(given, score, doubt))
+
+
+@dataclass(frozen=True, eq=False)
+class _Quantized:
+    """Scales and bias of a layer whose output has a given standard deviation in steps."""
+
+    in_scale: np.float32
+    weight_scales: np.ndarray
+    out_scale: np.float32
+    bias: np.ndarray
+
+    def multipliers(self, channels: int) -> tuple[np.ndarray, np.ndarray]:
+        return output_multipliers(self.in_scale, self.weight_scales, self.out_scale, channels)
+
+    @staticmethod
+    def draw(
+        rng: Rng, depth: int, outputs: int, scales: int, spread: float, ties: str
+    ) -> "_Quantized":
+        in_scale = np.float32(rng.uniform(0.01, 0.1))
+        weight_scales = rng.uniform(0.002, 0.02, scales).astype(np.float32)
+        std = 74.0 * 74.0 * np.sqrt(depth)  # of the accumulator
+        out_scale = np.float32(in_scale * weight_scales.mean() * std / spread)
+        if ties == "exact":
+            in_scale, weight_scales, out_scale = map(
+                _power_of_two, (in_scale, weight_scales, out_scale)
+            )
+        bias = rng.normal(0, std / 2, outputs)
+        if ties:
+            steps = rng.integers(-90, 90, outputs) + 0.5
+            bias = steps * out_scale / (in_scale * weight_scales)
+        bias = np.rint(bias).astype(np.int32)
+        return _Quantized(in_scale, weight_scales, out_scale, bias)
+
+
+def _power_of_two(scale: np.ndarray) -> np.ndarray:
+    return np.exp2(np.rint(np.log2(scale))).astype(np.float32)
+
+
+def _int8(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
+    """Random int8; both extremes occur often."""
+    return np.clip(rng.integers(-160, 160, shape), -128, 127).astype(np.int8)
+
+
+def _isotonic(gamma_q16: int, breakpoints: int, seed: int) -> MapIsotonic:
+    rng = np.random.default_rng(seed)
+    steps = np.sort(rng.choice(1 << 18, breakpoints, replace=False)).astype(np.uint32)
+    values = np.sort(rng.integers(0, 65537, breakpoints + 1)).astype(np.uint32)
+    return MapIsotonic(gamma_q16, steps, values)
+
+
+CONV = Window("conv_s8", "plain", 1)
+DEPTHWISE = Window("depthwise_conv_s8", "plain", 2, out_c=5)
+
+ORACLE_CASES: list[OracleCase] = [
+    CONV,
+    replace(CONV, name="valid", seed=10, padding="valid"),
+    replace(CONV, name="stride", seed=11, stride=(2, 3)),
+    replace(CONV, name="asymmetric_pad", seed=12, in_hwc=(8, 8, 3), stride=(2, 2)),
+    replace(CONV, name="dilation", seed=13, in_hwc=(11, 9, 2), dilation=(2, 3)),
+    replace(
+        CONV, name="dilation_valid", seed=14, in_hwc=(9, 9, 4), dilation=(3, 2), padding="valid"
+    ),
+    replace(CONV, name="pointwise", seed=15, size=(1, 1), in_hwc=(5, 3, 9), out_c=11),
+    replace(CONV, name="pointwise_stride", seed=16, size=(1, 1), stride=(2, 2)),
+    replace(CONV, name="odd_kernel", seed=17, size=(5, 2), out_c=4),
+    replace(CONV, name="kernel_above_input", seed=18, in_hwc=(2, 3, 3), size=(5, 7)),
+    replace(CONV, name="length_1", seed=19, in_hwc=(1, 1, 1), out_c=1, size=(1, 1)),
+    replace(CONV, name="one_channel", seed=20, in_hwc=(9, 7, 1), out_c=8),
+    replace(CONV, name="deep", seed=21, in_hwc=(3, 3, 130), out_c=5),
+    replace(CONV, name="relu", seed=22, activation="relu"),
+    replace(CONV, name="relu6", seed=23, activation="relu6", spread=10.0),
+    replace(CONV, name="saturates", seed=24, spread=3000.0),
+    replace(CONV, name="left_shift", seed=25, in_hwc=(3, 3, 1), size=(1, 1), spread=40000.0),
+    replace(CONV, name="vanishes", seed=26, spread=0.4),
+    replace(CONV, name="near_ties", seed=29, out_c=200, size=(1, 1), ties="near"),
+    replace(CONV, name="exact_ties", seed=31, out_c=200, size=(1, 1), ties="exact"),
+    replace(CONV, name="per_tensor", seed=30, out_c=50, per_channel=False, ties="near"),
+    replace(CONV, name="zero_points_low", seed=27, in_zero_point=-128, out_zero_point=-128),
+    replace(CONV, name="zero_points_high", seed=28, in_zero_point=127, out_zero_point=127),
+    DEPTHWISE,
+    replace(DEPTHWISE, name="multiplier_2", seed=40, out_c=10),
+    replace(DEPTHWISE, name="four_channels", seed=41, in_hwc=(6, 5, 8), out_c=8),
+    replace(DEPTHWISE, name="one_to_many", seed=42, in_hwc=(6, 5, 1), out_c=7),
+    replace(DEPTHWISE, name="valid", seed=43, padding="valid"),
+    replace(DEPTHWISE, name="stride", seed=44, stride=(2, 2), in_hwc=(8, 8, 6), out_c=6),
+    replace(DEPTHWISE, name="dilation", seed=45, dilation=(2, 2)),
+    replace(DEPTHWISE, name="length_1", seed=46, in_hwc=(1, 1, 1), out_c=1, size=(1, 1)),
+    replace(DEPTHWISE, name="kernel_above_input", seed=47, in_hwc=(2, 1, 5), size=(5, 7)),
+    replace(DEPTHWISE, name="relu", seed=48, activation="relu"),
+    replace(DEPTHWISE, name="relu6", seed=49, activation="relu6", spread=10.0),
+    replace(DEPTHWISE, name="saturates", seed=50, spread=3000.0),
+    replace(DEPTHWISE, name="near_ties", seed=53, out_c=200, ties="near"),
+    replace(DEPTHWISE, name="zero_points_low", seed=51, in_zero_point=-128, out_zero_point=-128),
+    replace(DEPTHWISE, name="zero_points_high", seed=52, in_zero_point=127, out_zero_point=127),
+    Dense("per_tensor", 60),
+    Dense("per_channel", 61, per_channel=True),
+    Dense("per_tensor_near_ties", 62, outputs=300, ties="near"),
+    Dense("per_channel_near_ties", 63, outputs=300, per_channel=True, ties="near"),
+    Dense("exact_ties", 64, outputs=300, per_channel=True, ties="exact"),
+    Dense("relu", 76, activation="relu"),
+    Dense("relu6", 77, activation="relu6", spread=10.0),
+    Dense("length_1", 78, inputs=1, outputs=1),
+    Dense("wide", 79, inputs=1031, outputs=7),
+    Dense("saturates", 80, spread=3000.0),
+    Dense("zero_points_low", 81, in_zero_point=-128, out_zero_point=-128),
+    Dense("zero_points_high", 82, in_zero_point=127, out_zero_point=127),
+    Mean("plain", 90),
+    Mean("odd_count", 91, hwc=(7, 3, 16)),
+    Mean("power_of_two", 92, hwc=(8, 8, 16), ratio=0.9),
+    Mean("same_scale", 93, ratio=1.0),
+    Mean("same_parameters", 94, ratio=1.0, in_zero_point=9),
+    Mean("length_1", 95, hwc=(1, 1, 1)),
+    Mean("ratio_large", 96, ratio=37.0),
+    Mean("ratio_small", 97, ratio=0.01),
+    Mean("saturates", 98, ratio=400.0),
+    Mean("zero_points_low", 99, in_zero_point=-128, out_zero_point=-128),
+    Mean("zero_points_high", 100, in_zero_point=127, out_zero_point=127),
+    Mean("big", 101, hwc=(32, 31, 5), ratio=1.3),
+]
+
+C_CASES: list[Case] = [
+    *ORACLE_CASES,
+    replace(CONV, name="shift_limits", seed=200, shifts=(-31, 30, 0, -30, 29, 1)),
+    replace(CONV, name="pointwise_shift_limits", seed=201, size=(1, 1), shifts=(30, -31, 0, 5)),
+    replace(DEPTHWISE, name="shift_limits", seed=202, shifts=(-31, 30, 0, -30, 29)),
+    Dense("shift_limits", 203, shifts=(-31, 30, 0, -30, 29, 1)),
+    Mean("shift_min", 204, multiplier=Multiplier(2**31 - 1, -31)),
+    Mean("shift_max", 205, multiplier=Multiplier(2**31 - 1, 30)),
+    *(
+        Requantize(f"{mantissa}_{shift}", 210, mantissa, shift)
+        for mantissa in (0, 1, 2**30, 1_234_567_891, 2**31 - 1)
+        for shift in (-31, -30, -7, -1, 0, 1, 8, 30)
+    ),
+    PoolSum("plain", 220),
+    PoolSum("length_1", 221, positions=1, channels=1),
+    PoolSum("odd_channels", 222, channels=7),
+    PoolSum("few_channels", 223, channels=3),
+    PoolSum("one_block", 224, positions=256, channels=5),
+    PoolSum("block_and_one", 225, positions=257, channels=5),
+    PoolSum("blocks", 226, positions=1000, channels=9),
+    PoolSum("largest", 227, positions=700, value=127, zero_point=-128),
+    PoolSum("smallest", 228, positions=700, value=-128, zero_point=127),
+    Surprisal("folded", 230),
+    Surprisal("projected", 231, rank=8),
+    Surprisal("length_1", 232, in_channels=1, channels=1),
+    Surprisal("rank_1", 233, in_channels=3, channels=5, rank=1),
+    Surprisal("odd", 234, in_channels=13, channels=31, rank=7),
+    Surprisal("largest", 235, in_channels=256, channels=64, rank=256),
+    Surprisal("saturates", 236, reach=1e7, rank=8),
+    Surprisal("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
+    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6),
+    Surprisal("quiet", 238, reach=0.01, offset_limit=100),
+    Surprisal("xi_low", 239, xi_zero_point=-128),
+    Surprisal("xi_high", 240, xi_zero_point=127),
+    Score("plain", 250),
+    Score("length_1", 251, taps=1),
+    Score("largest", 252, taps=7, top=INT32.max),
+    Ln("plain", 260),
+    Sigmoid("plain", 261),
+    Logits("plain", 262),
+    Logits("length_1", 263, classes=1),
+    Logits("two", 264, classes=2, alpha_q16=0),
+    Logits("many", 265, classes=200, alpha_q16=65536),
+    Logits("flat", 266, step=1e-6),
+    Logits("sharp", 267, step=5.0),
+    Map("plain", 270, MapGated(-30000, 52000, 41000, 20000)),
+    Map("extreme", 271, MapGated(INT32.max, INT32.max, INT32.min, INT32.min)),
+    Map("extreme_other", 272, MapGated(INT32.min, INT32.min, INT32.max, INT32.max)),
+    Map("plain", 273, MapLogistic(-300000, 5200, 141000)),
+    Map("extreme", 274, MapLogistic(INT32.max, INT32.min, INT32.max)),
+    Map("extreme_other", 275, MapLogistic(INT32.min, INT32.max, INT32.min)),
+    Map("plain", 276, _isotonic(30000, 12, 276)),
+    Map("no_step", 277, _isotonic(30000, 0, 277)),
+    Map("only_score", 278, _isotonic(65536, 32, 278)),
+    Map("only_doubt", 279, _isotonic(0, 32, 279)),
+]
