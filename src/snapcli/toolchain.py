@@ -75,6 +75,15 @@ def tool_version(name: str) -> str:
     return _run([name, "--version"]).stdout.partition("\n")[0].strip()
 
 
+def newlib() -> bool:
+    """Whether the compiler finds the small C library that images link."""
+    try:
+        answer = _run([GCC, "-print-file-name=nano.specs"]).stdout.strip()
+    except ToolchainError:
+        return False
+    return os.path.isabs(answer)
+
+
 def build(
     target: Target,
     sources: Sequence[Path],

@@ -83,7 +83,10 @@ def quantize(report: "QuantizeReport") -> None:
     drift = report.drift
     rows = [
         ("model", f"{size(report.model_bytes)}, {report.macs:,} MAC"),
-        ("accuracy float / int8", f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}"),
+        (
+            "accuracy float / int8",
+            f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
+        ),
         ("same class, clean + corrupted", percent(drift.agreement)),
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),
@@ -161,6 +164,9 @@ def bench(report: "BenchReport") -> None:
             f"{size(flash_.ram_bytes)} of {size(report.ram_limit_bytes)}, "
             f"heads {size(flash_.ram_bytes - plain_.ram_bytes)}",
         ),
-        ("stack, high-water mark", f"{size(report.stack.used_bytes)} of {size(report.stack.reserved_bytes)}"),
+        (
+            "stack, high-water mark",
+            f"{size(report.stack.used_bytes)} of {size(report.stack.reserved_bytes)}",
+        ),
     ]
     console.table(f"bench: {report.run} on {report.target} ({report.part})", ("", ""), rows)

@@ -179,9 +179,7 @@ class _Reader:
         outputs, inputs = weights.shape
         if inputs != source.size_bytes or outputs != target.size_bytes:
             raise ValueError(f"layer '{target.name}' has the wrong shape")
-        mantissa, shift = fx.output_multipliers(
-            source.scale, scales, target.scale, outputs
-        )
+        mantissa, shift = fx.output_multipliers(source.scale, scales, target.scale, outputs)
         activation = operator.builtinOptions.fusedActivationFunction
         out = self._output(operator, target, activation, outputs)
         out = replace(out, mantissa=mantissa, shift=shift)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from snapcli.config import Recipe, TrainOptions, dump_recipe
-from snapcli.data import load_dataset
+from snapcli.data import dataset_names, load_dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
 from snapcli.models import load_backbone
@@ -78,6 +78,13 @@ def train(
         )
     checkpoint.unlink(missing_ok=True)
     return report
+
+
+def check_options(options: TrainOptions) -> None:
+    """Names the data set, backbone or tap that does not exist, before a run is made for it."""
+    if options.dataset not in dataset_names():
+        load_dataset(options.dataset)
+    load_backbone(options.backbone).taps(options.taps)
 
 
 def _schedule(options: TrainOptions) -> Schedule:

@@ -1,0 +1,29 @@
+"""snap doctor"""
+
+import typer
+
+from snapcli import console
+from snapcli.cli.options import AsJson
+
+EXAMPLES = "Examples:  snap doctor  |  snap doctor --json"
+
+
+def doctor(json: AsJson = False) -> None:
+    """Say what is installed, what is missing, and the command that installs it."""
+    from snapcli.errors import ToolchainError
+    from snapcli.stages.doctor import doctor as stage
+
+    report = stage()
+    if json:
+        console.print_json(report)
+    else:
+        rows = [
+            (c.name, c.version or "missing", c.needed_for, c.remedy or "") for c in report.checks
+        ]
+        console.table("snap doctor", ("", "version", "needed for", "to install"), rows)
+        for warning in report.warnings:
+            console.say(f"Note: {warning}")
+    if report.missing:
+        raise typer.Exit(ToolchainError.exit_code)
+    if not json:
+        console.say("Everything that the six commands need is here.")

@@ -1,0 +1,93 @@
+"""What `snap demo` and `snap run` share: the six stages watched, and one table at the end."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapcli import console
+from snapcli.cli.render import figure, percent, size
+from snapcli.config import Recipe
+
+if TYPE_CHECKING:
+    from snapcli.stages.pipeline import PipelineReport
+
+
+def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
+    from snapcli.runs import create_run
+    from snapcli.stages.pipeline import pipeline
+    from snapcli.stages.train import check_options
+    from snapcli.targets import load_target
+
+    # Before a run directory is made, everything that can be wrong in the recipe has its say.
+    check_options(recipe.train)
+    load_target(recipe.export_c.target)
+    run = create_run(runs_dir, recipe.train.dataset)
+    report = pipeline(run, recipe, _watch)
+    if json:
+        console.print_json(report)
+    else:
+        _table(report, str(run.root))
+
+
+@contextmanager
+def _watch(stage: str) -> Iterator[console.OnProgress]:
+    started = time.monotonic()
+    with console.progress(stage) as on_progress:
+        yield on_progress
+    console.note(f"{stage:<10} {time.monotonic() - started:6.1f} s")
+
+
+def _table(report: "PipelineReport", folder: str) -> None:
+    drift, found, bench = report.quantize.drift, report.quantize.detection, report.bench
+    snap, plain = found.errors["U"], found.errors["max-probability"]
+    rows = [
+        (
+            "accuracy, float / int8",
+            f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
+        ),
+        (
+            "Spearman of S, int8 to float",
+            f"{figure(drift.spearman_all)} (clean {figure(drift.spearman_clean)})",
+        ),
+    ]
+    for title, part in (("pooled", "pooled"), ("per cell", "per_cell"), ("clean", "clean")):
+        ours, theirs = getattr(snap, part).auroc, getattr(plain, part).auroc
+        rows.append(
+            (f"AUROC of errors, {title}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
+        )
+    for name, scores in found.ood.items():
+        ours, theirs = scores["U"].auroc, scores["max-probability"].auroc
+        rows.append(
+            (f"AUROC of OOD, {name}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
+        )
+    flash = report.flash
+    with_, without = flash.size, flash.size_without_heads
+    rows += [
+        (
+            "flash",
+            f"{size(with_.flash_bytes)} of {size(flash.flash_limit_bytes)} "
+            f"(heads {size(with_.flash_bytes - without.flash_bytes)})",
+        ),
+        (
+            "RAM, stack included",
+            f"{size(with_.ram_bytes)} of {size(flash.ram_limit_bytes)} "
+            f"(heads {size(with_.ram_bytes - without.ram_bytes)})",
+        ),
+    ]
+    if bench and bench.timing_without_heads and bench.heads_overhead is not None:
+        rows += [
+            (
+                "stack, high-water mark",
+                f"{size(bench.stack.used_bytes)} of {size(bench.stack.reserved_bytes)}",
+            ),
+            (
+                f"{bench.counter} with / without heads",
+                f"{bench.timing.mean:,.0f} / {bench.timing_without_heads.mean:,.0f} "
+                f"(+{100 * bench.heads_overhead:.2f} %)",
+            ),
+            ("bit-exact", f"{bench.bit_exact} of {bench.inputs}"),
+        ]
+    console.table(f"{report.train.run} on {flash.target} ({flash.part}), int8", ("", ""), rows)
+    console.say(f"Everything is in {folder}. More: snap show")
