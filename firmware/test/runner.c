@@ -228,7 +228,7 @@ static uint32_t run_score_q16(const struct test_case *c, void **result)
 /* no scalars | log2_q15, values */
 static uint32_t run_ln_q16(const struct test_case *c, void **result)
 {
-    const uint64_t *value = c->blob[2];
+    const uint32_t *value = c->blob[2];
     const uint32_t batch = c->bytes[2] / sizeof *value;
     int32_t *output = *result = allocate(batch * sizeof *output);
     for (uint32_t n = 0; n < batch; ++n) {
@@ -249,11 +249,12 @@ static uint32_t run_sigmoid_q16(const struct test_case *c, void **result)
     return batch * (uint32_t)sizeof *output;
 }
 
-/* classes, alpha_q16 | exp_q30, log2_q15, logits -> argmax, error_logit_q16, doubt_q16 each */
+/* classes, step_q16, alpha_q16 | exp_q15, log2_q15, logits
+ * -> argmax, error_logit_q16, doubt_q16 each */
 static uint32_t run_confidence(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
-    const struct snapuq_confidence confidence = {s[0], c->blob[1]};
+    const struct snapuq_confidence confidence = {s[0], s[1], c->blob[1]};
     const uint32_t batch = c->bytes[3] / (uint32_t)s[0];
     int32_t *output = *result = allocate(3 * batch * sizeof *output);
     for (uint32_t n = 0; n < batch; ++n) {
@@ -262,7 +263,7 @@ static uint32_t run_confidence(const struct test_case *c, void **result)
         output[3 * n] = predicted;
         output[3 * n + 1] = snapuq_error_logit_q16(&confidence, logits, predicted, c->blob[2]);
         output[3 * n + 2] =
-            (int32_t)snapuq_doubt_q16(&confidence, logits, predicted, (uint32_t)s[1]);
+            (int32_t)snapuq_doubt_q16(&confidence, logits, predicted, (uint32_t)s[2]);
     }
     return 3 * batch * (uint32_t)sizeof *output;
 }

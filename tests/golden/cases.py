@@ -6,7 +6,6 @@ from typing import Protocol
 import numpy as np
 
 from snapcli.fixedpoint import (
-    Confidence,
     ConvS8,
     FullyConnectedS8,
     GaussianHeadS8,
@@ -19,12 +18,12 @@ from snapcli.fixedpoint import (
     Standardize,
     activation_range,
     argmax_s8,
+    confidence_of,
     conv_s8,
     conv_window,
     depthwise_conv_s8,
     doubt_q16,
     error_logit_q16,
-    exp_q30_table,
     fully_connected_s8,
     inverse_sigma_q9_table,
     ln_q16,
@@ -405,9 +404,9 @@ class Ln:
 
     def vectors(self) -> Vectors:
         rng = np.random.default_rng(self.seed)
-        edges = [0, 2**64 - 1, *(2**bit + by for bit in range(2, 64) for by in (-1, 0, 1))]
-        random = rng.integers(0, 2**64, 1000, np.uint64) >> rng.integers(0, 64, 1000, np.uint64)
-        value = np.concatenate([np.array(edges, np.uint64), random])
+        edges = [0, 2**32 - 1, *(2**bit + by for bit in range(2, 32) for by in (-1, 0, 1))]
+        random = rng.integers(0, 2**32, 1000) >> rng.integers(0, 32, 1000)
+        value = np.concatenate([edges, random]).astype(np.uint32)
         return Vectors(self.kernel, [], [log2_q15_table(), value], ln_q16(value).astype(np.int32))
 
 
@@ -443,14 +442,14 @@ class Logits:
         logits = _int8(np.random.default_rng(self.seed), (40, self.classes))
         logits[0], logits[1] = -128, 127
         logits[2], logits[2, -1] = -128, 127
-        confidence = Confidence(self.classes, exp_q30_table(self.step, 1.3))
+        confidence = confidence_of(self.classes, self.step, 1.3)
         predicted = argmax_s8(logits)
         doubt = doubt_q16(confidence, logits, predicted, self.alpha_q16).astype(np.int32)
         expected = [predicted, error_logit_q16(confidence, logits, predicted), doubt]
         return Vectors(
             self.kernel,
-            [self.classes, self.alpha_q16],
-            [confidence.exp_q30, log2_q15_table(), logits],
+            [self.classes, confidence.step_q16, self.alpha_q16],
+            [confidence.exp_q15, log2_q15_table(), logits],
             np.stack(expected, axis=1),
         )
 
@@ -650,7 +649,7 @@ C_CASES: list[Case] = [
     Ln("plain", 260),
     Sigmoid("plain", 261),
     Logits("plain", 262),
-    Logits("length_1", 263, classes=1),
+    Logits("three", 263, classes=3),
     Logits("two", 264, classes=2, alpha_q16=0),
     Logits("many", 265, classes=200, alpha_q16=65536),
     Logits("flat", 266, step=1e-6),

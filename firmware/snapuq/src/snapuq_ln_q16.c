@@ -2,17 +2,17 @@
 
 #define LN2_Q16 45426
 
-int32_t snapuq_ln_q16(uint64_t value, const uint16_t *log2_q15)
+int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15)
 {
     int32_t top = 0;
-    for (int32_t step = 32; step > 0; step /= 2) {
+    for (int32_t step = 16; step > 0; step /= 2) {
         if (value >> (top + step)) {
             top += step;
         }
     }
     /* The highest bit itself is masked away below, so that 0 and 1 look alike. */
-    const uint32_t below = (uint32_t)(top >= 24 ? value >> (top - 24) : value << (24 - top));
-    const uint32_t i = (below >> 16) & 255;
+    const uint32_t below = top >= 22 ? value >> (top - 22) : value << (22 - top);
+    const uint32_t i = (below >> 16) & 63;
     const uint32_t fraction = below & 65535;
     const uint32_t rise = (uint32_t)log2_q15[i + 1] - log2_q15[i];
     const uint32_t l_q16 =

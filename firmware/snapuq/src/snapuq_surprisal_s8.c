@@ -23,6 +23,20 @@ static void project(const struct snapuq_gaussian_head_s8 *head, const int16_t *x
     }
 }
 
+/* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because
+ * the compiler's 64-bit division alone takes half as much flash as this whole file. */
+static uint32_t mean_of(uint64_t total, uint32_t count)
+{
+    const uint32_t high = (uint32_t)(total >> 32), low = (uint32_t)total;
+    if (high >= count) {
+        return INT32_MAX;
+    }
+    const uint32_t middle = (high << 16) | (low >> 16);
+    const uint32_t rest = ((middle % count) << 16) | (low & 65535);
+    const uint32_t mean = ((middle / count) << 16) | (rest / count);
+    return mean > INT32_MAX ? INT32_MAX : mean;
+}
+
 uint32_t snapuq_surprisal_s8(const struct snapuq_gaussian_head_s8 *head, const int32_t *sum_before,
                              const int32_t *sum_after, int16_t *scratch)
 {
@@ -61,6 +75,5 @@ uint32_t snapuq_surprisal_s8(const struct snapuq_gaussian_head_s8 *head, const i
         total_q24 += (uint64_t)((int64_t)u_q12 * u_q12);
     }
 
-    const uint64_t surprisal_q16 = (total_q24 / (uint32_t)head->channels) >> 8;
-    return surprisal_q16 > INT32_MAX ? INT32_MAX : (uint32_t)surprisal_q16;
+    return mean_of(total_q24 >> 8, (uint32_t)head->channels);
 }

@@ -10,7 +10,7 @@ from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import override
 
 EXAMPLES = (
-    "Examples:  snap calibrate  |  snap calibrate --map gated --threshold coverage --target 0.95  |  "
+    "Examples:  snap calibrate  |  snap calibrate --map gated --target 0.95  |  "
     "snap calibrate --threshold budget --target 0.1"
 )
 

@@ -7,7 +7,7 @@ from snapcli.emit.text import GENERATED, array
 from snapcli.fixedpoint import MapGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
 from snapcli.graph.monitor import Monitor
 
-EXP, LOG2, TAIL = "snap_model_exp_q30", "snap_model_log2_q15", "snap_model_tail_q16"
+EXP, LOG2, TAIL = "snap_model_exp_q15", "snap_model_log2_q15", "snap_model_tail_q16"
 BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
 
 
@@ -16,7 +16,7 @@ def tables(monitor: Monitor) -> dict[str, np.ndarray]:
         table_name(tap.after): head.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
-    found[EXP] = monitor.confidence.exp_q30
+    found[EXP] = monitor.confidence.exp_q15
     device_map = monitor.decision.map
     if isinstance(device_map, MapIsotonic):
         found[BREAKPOINTS] = device_map.breakpoint_q16

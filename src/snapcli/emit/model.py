@@ -173,7 +173,11 @@ def _decision(monitor: Monitor) -> str:
         struct(
             "snapuq_confidence",
             "confidence",
-            {"classes": monitor.body.classes, "exp_q30": luts.EXP},
+            {
+                "classes": monitor.body.classes,
+                "step_q16": monitor.confidence.step_q16,
+                "exp_q15": luts.EXP,
+            },
         ),
     ]
     device_map = decision.map

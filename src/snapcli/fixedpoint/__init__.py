@@ -7,9 +7,9 @@ of firmware/snapuq/src.
 from snapcli.fixedpoint.confidence import (
     Confidence,
     argmax_s8,
+    confidence_of,
     doubt_q16,
     error_logit_q16,
-    exp_q30_table,
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
@@ -61,12 +61,12 @@ __all__ = [
     "Standardize",
     "activation_range",
     "argmax_s8",
+    "confidence_of",
     "conv_s8",
     "conv_window",
     "depthwise_conv_s8",
     "doubt_q16",
     "error_logit_q16",
-    "exp_q30_table",
     "fully_connected_s8",
     "inverse_sigma_q9_table",
     "ln_q16",

@@ -105,8 +105,7 @@ class Monitor:
     @property
     def confidence(self) -> fx.Confidence:
         logits = self.body.graph.tensors[self.body.logits_tensor]
-        table = fx.exp_q30_table(logits.scale, self.decision.temperature)
-        return fx.Confidence(self.body.classes, table)
+        return fx.confidence_of(self.body.classes, logits.scale, self.decision.temperature)
 
     def run(self, x: NDArray[np.int8]) -> DeviceScores:
         return self.decide(self.body.run(x))

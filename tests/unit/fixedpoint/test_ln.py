@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from snapcli.fixedpoint import ln_q16, log2_q15_table
 
-# Every magnitude of uint64, not only the huge ones that a uniform draw gives.
-values = st.integers(0, 63).flatmap(lambda bit: st.integers(2**bit, 2 ** (bit + 1) - 1))
+# Every magnitude of uint32, not only the huge ones that a uniform draw gives.
+values = st.integers(0, 31).flatmap(lambda bit: st.integers(2**bit, 2 ** (bit + 1) - 1))
 
 
 @given(values)
 def test_ln_is_close(value: int) -> None:
-    # LN2_Q16 is 0.1 units too small, times at most 64 bits; the table adds its own rounding.
+    # LN2_Q16 is 0.1 units too small, times at most 32 bits; the table adds its own rounding.
     assert abs(int(ln_q16(value)) - 65536 * math.log(value)) <= 10
 
 
@@ -23,7 +23,7 @@ def test_ln_is_monotone(a: int, b: int) -> None:
     assert low <= high
 
 
-@given(st.integers(1, 62))
+@given(st.integers(1, 30))
 def test_ln_is_monotone_across_a_power_of_two(bit: int) -> None:
     below, at, above = ln_q16([2**bit - 1, 2**bit, 2**bit + 1])
     assert below <= at <= above
@@ -35,4 +35,4 @@ def test_ln_of_zero_counts_as_one() -> None:
 
 def test_table_ends() -> None:
     table = log2_q15_table()
-    assert (len(table), table[0], table[256]) == (257, 0, 32768)
+    assert (len(table), table[0], table[64]) == (65, 0, 32768)
