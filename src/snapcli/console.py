@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -62,13 +63,25 @@ def _one_line(text: str) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The first column is text, the others are figures."""
-    view = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
-    for i, column in enumerate(columns):
-        view.add_column(column, justify="left" if i == 0 else "right", no_wrap=i == 0)
+    """Columns of text under their names."""
+    view = Table(*columns, box=box.ROUNDED, header_style="dim")
+    _print_table(title, view, rows)
+
+
+def pairs(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Names and their values."""
+    view = Table("", "", box=box.ROUNDED, show_header=False)
+    _print_table(title, view, rows)
+
+
+def _print_table(title: str, view: Table, rows: Sequence[Sequence[str]]) -> None:
+    view.columns[0].no_wrap = True
     for row in rows:
         view.add_row(*(Text(cell) for cell in row))
-    _out().print(view)
+    out = _out()
+    # The title stands outside of the table, which would break it to its own width.
+    out.print(title, style="bold", markup=False)
+    out.print(view)
 
 
 @contextmanager

@@ -71,8 +71,10 @@ def find_tool(name: str) -> Path:
 
 
 def tool_version(name: str) -> str:
-    """The first line a tool prints about its version."""
-    return _run([name, "--version"]).stdout.partition("\n")[0].strip()
+    """The version number in the first line a tool prints about itself."""
+    line = _run([name, "--version"]).stdout.partition("\n")[0]
+    found = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
+    return found[0] if found else line.strip()
 
 
 def newlib() -> bool:

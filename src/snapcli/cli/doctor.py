@@ -20,7 +20,7 @@ def doctor(json: AsJson = False) -> None:
         rows = [
             (c.name, c.version or "missing", c.needed_for, c.remedy or "") for c in report.checks
         ]
-        console.table("snap doctor", ("", "version", "needed for", "to install"), rows)
+        console.table("snap doctor", ("what", "version", "needed for", "to install"), rows)
         for warning in report.warnings:
             console.say(f"Note: {warning}")
     if report.missing:

@@ -89,5 +89,5 @@ def _table(report: "PipelineReport", folder: str) -> None:
             ),
             ("bit-exact", f"{bench.bit_exact} of {bench.inputs}"),
         ]
-    console.table(f"{report.train.run} on {flash.target} ({flash.part}), int8", ("", ""), rows)
+    console.pairs(f"{report.train.run} on {flash.target} ({flash.part}), int8", rows)
     console.say(f"Everything is in {folder}. More: snap show")

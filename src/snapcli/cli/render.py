@@ -75,7 +75,7 @@ def calibrate(report: "CalibrateReport") -> None:
         ("threshold", f"{report.threshold:.4f} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
     ]
-    console.table(f"calibrate: {report.run}", ("", ""), rows)
+    console.pairs(f"calibrate: {report.run}", rows)
     detection("float", report.detection)
 
 
@@ -94,7 +94,7 @@ def quantize(report: "QuantizeReport") -> None:
         ("threshold, refitted", f"{report.threshold:.4f}"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
     ]
-    console.table(f"quantize: {report.run}", ("", ""), rows)
+    console.pairs(f"quantize: {report.run}", rows)
     detection("int8", report.detection)
 
 
@@ -108,7 +108,7 @@ def export_c(report: "ExportReport", folder: str) -> None:
         ("RAM, at least", size(report.ram_bytes)),
         ("files", folder),
     ]
-    console.table(f"export-c: {report.run} for {report.target}", ("", ""), rows)
+    console.pairs(f"export-c: {report.run} for {report.target}", rows)
 
 
 def flash(report: "FlashReport") -> None:
@@ -169,4 +169,4 @@ def bench(report: "BenchReport") -> None:
             f"{size(report.stack.used_bytes)} of {size(report.stack.reserved_bytes)}",
         ),
     ]
-    console.table(f"bench: {report.run} on {report.target} ({report.part})", ("", ""), rows)
+    console.pairs(f"bench: {report.run} on {report.target} ({report.part})", rows)

@@ -27,6 +27,6 @@ def show(
     rows = [(s.stage, s.status, s.detail) for s in report.states]
     console.table(f"{report.run} ({report.root})", ("stage", "status", "detail"), rows)
     if report.figures:
-        console.table("figures", ("", ""), list(report.figures.items()))
+        console.pairs("figures", list(report.figures.items()))
     if report.next_command:
         console.say(f"Next: {report.next_command}")
