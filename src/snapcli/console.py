@@ -64,7 +64,7 @@ def _one_line(text: str) -> str:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns of text under their names."""
-    view = Table(*columns, box=box.ROUNDED, header_style="dim")
+    view = Table(*map(escape, columns), box=box.ROUNDED, header_style="dim")
     _print_table(title, view, rows)
 
 

@@ -45,6 +45,12 @@ class DeviceError(SnapError):
     exit_code = 6
 
 
+class InterruptedRunError(SnapError):
+    """Ctrl-C, where there is something to say about how to go on."""
+
+    exit_code = 130
+
+
 class CheckError(SnapError):
     """A result differs from its reference."""
 

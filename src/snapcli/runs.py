@@ -25,6 +25,7 @@ from snapcli.jsontext import dumps
 
 SCHEMA = 1
 MANIFEST = "run.json"
+CHECKPOINT = "checkpoint.npz"
 STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
 

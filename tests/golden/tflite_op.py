@@ -1,10 +1,10 @@
-"""One-operator int8 models as flatbuffers, and the reference kernels that run them.
+"""Small int8 models as flatbuffers, and the reference kernels that run them.
 
 The oracle of the proof chain: a model is written with the schema's object API
 alone, then run by LiteRT with OpResolverType.BUILTIN_REF.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,53 +46,89 @@ class OneOp:
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Output of the reference kernel for x: int8 of the first input's shape."""
-        interpreter = Interpreter(
-            model_content=self._flatbuffer(),
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-        )
-        interpreter.allocate_tensors()
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-        interpreter.invoke()
-        return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+        (output,) = run_reference(flatbuffer([self], {"output": 0}), x)
+        return output
 
-    def _flatbuffer(self) -> bytes:
-        model = schema.ModelT()
-        model.version = 3
-        model.buffers = [schema.BufferT()]
-        graph = schema.SubGraphT()
-        tensors = [*self.inputs, self.output]
-        graph.tensors = [self._tensor(model, tensor) for tensor in tensors]
-        graph.inputs, graph.outputs = [0], [len(self.inputs)]
-        operator = schema.OperatorT()
-        operator.opcodeIndex = 0
-        operator.inputs, operator.outputs = list(range(len(self.inputs))), [len(self.inputs)]
-        operator.builtinOptionsType, operator.builtinOptions = self.options_type, self.options
-        graph.operators = [operator]
-        code = schema.OperatorCodeT()
-        code.builtinCode = code.deprecatedBuiltinCode = self.opcode
-        code.version = self.version
-        model.operatorCodes, model.subgraphs = [code], [graph]
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
 
-    @staticmethod
-    def _tensor(model: Any, source: Tensor) -> Any:
-        tensor = schema.TensorT()
-        tensor.shape = list(source.shape)
-        tensor.type = schema.TensorType.INT8
-        if source.data is not None:
-            tensor.type = TYPES[source.data.dtype]
-            tensor.buffer = len(model.buffers)
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(source.data.tobytes(), np.uint8)
-            model.buffers.append(buffer)
-        if len(source.scale):
-            tensor.quantization = schema.QuantizationParametersT()
-            tensor.quantization.scale = [float(scale) for scale in source.scale]
-            tensor.quantization.zeroPoint = [source.zero_point] * len(source.scale)
-            tensor.quantization.quantizedDimension = source.channel_axis
-        return tensor
+def flatbuffer(ops: Sequence[OneOp], outputs: Mapping[str, int]) -> bytes:
+    """A model of operators in a row: the first input of each is the output of the one before.
+
+    outputs: {name in the signature: index of the operator that computes it}.
+    """
+    model = schema.ModelT()
+    model.version = 3
+    model.buffers = [schema.BufferT()]
+    graph = schema.SubGraphT()
+    graph.tensors = [_tensor(model, "image", ops[0].inputs[0])]
+    graph.operators, model.operatorCodes, results = [], [], []
+    source = 0
+    for k, op in enumerate(ops):
+        constants = range(len(graph.tensors), len(graph.tensors) + len(op.inputs) - 1)
+        for tensor in op.inputs[1:]:
+            graph.tensors.append(_tensor(model, f"constant_{k}", tensor))
+        results.append(len(graph.tensors))
+        graph.tensors.append(_tensor(model, f"model/layer_{k}/out;fused", op.output))
+        graph.operators.append(_operator(model, op, [source, *constants], results[k]))
+        source = results[k]
+    graph.inputs, graph.outputs = [0], [results[k] for k in outputs.values()]
+    model.subgraphs, model.signatureDefs = [graph], [schema.SignatureDefT()]
+    signature = model.signatureDefs[0]
+    signature.signatureKey = "serving_default"
+    signature.inputs = [_named("image", 0)]
+    signature.outputs = [_named(name, results[k]) for name, k in outputs.items()]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def run_reference(content: bytes, x: np.ndarray) -> list[np.ndarray]:
+    """Every output of the model for the batch x, in the order of the file."""
+    interpreter = Interpreter(
+        model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+    )
+    index = interpreter.get_input_details()[0]["index"]
+    interpreter.resize_tensor_input(index, x.shape)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(index, x)
+    interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
+
+
+def _operator(model: Any, op: OneOp, inputs: list[int], output: int) -> Any:
+    code = schema.OperatorCodeT()
+    code.builtinCode = code.deprecatedBuiltinCode = op.opcode
+    code.version = op.version
+    operator = schema.OperatorT()
+    operator.opcodeIndex = len(model.operatorCodes)
+    model.operatorCodes.append(code)
+    operator.inputs, operator.outputs = inputs, [output]
+    operator.builtinOptionsType, operator.builtinOptions = op.options_type, op.options
+    return operator
+
+
+def _tensor(model: Any, name: str, source: Tensor) -> Any:
+    tensor = schema.TensorT()
+    tensor.name = name
+    tensor.shape = list(source.shape)
+    tensor.type = schema.TensorType.INT8
+    if source.data is not None:
+        tensor.type = TYPES[source.data.dtype]
+        tensor.buffer = len(model.buffers)
+        buffer = schema.BufferT()
+        buffer.data = np.frombuffer(source.data.tobytes(), np.uint8)
+        model.buffers.append(buffer)
+    if len(source.scale):
+        tensor.quantization = schema.QuantizationParametersT()
+        tensor.quantization.scale = [float(scale) for scale in source.scale]
+        tensor.quantization.zeroPoint = [source.zero_point] * len(source.scale)
+        tensor.quantization.quantizedDimension = source.channel_axis
+    return tensor
+
+
+def _named(name: str, index: int) -> Any:
+    entry = schema.TensorMapT()
+    entry.name, entry.tensorIndex = name, index
+    return entry
 
 
 def _window_options(

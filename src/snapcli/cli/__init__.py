@@ -5,7 +5,7 @@ import sys
 import typer
 
 from snapcli.console import print_error
-from snapcli.errors import SnapError
+from snapcli.errors import InterruptedRunError, SnapError
 
 app = typer.Typer(
     name="snap",
@@ -58,17 +58,19 @@ def _register() -> None:
 def run_app(arguments: list[str]) -> int:
     """The exit code of `snap ARGUMENTS`; every expected problem ends here, in two lines."""
     try:
-        return app(arguments, prog_name="snap", standalone_mode=False) or 0
+        code = app(arguments, prog_name="snap", standalone_mode=False) or 0
+        # Typer turns Ctrl-C into this exit code.
+        if code == InterruptedRunError.exit_code:
+            raise InterruptedRunError("interrupted", "Nothing is half-written: run it again.")
+        return int(code)
     except SnapError as error:
         print_error(error)
         return error.exit_code
     except typer.TyperException as error:
-        problem = SnapError(error.format_message().rstrip("."), "See: snap --help")
-        print_error(problem)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "snap"
+        print_error(SnapError(error.format_message().rstrip("."), f"See: {command} --help"))
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        print_error(SnapError("interrupted", "Nothing is half-written; run it again."))
-        return 130
 
 
 _register()

@@ -38,8 +38,8 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone together with its SNAP heads, into a new run directory."""
-    from snapcli.errors import UsageError
-    from snapcli.runs import create_run, open_run
+    from snapcli.errors import InterruptedRunError, UsageError
+    from snapcli.runs import CHECKPOINT, create_run, open_run
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.train import check_options
     from snapcli.stages.train import train as stage
@@ -70,6 +70,14 @@ def train(
         recipe = Recipe(train=override(Recipe().train, **given))
         check_options(recipe.train)
         chosen = create_run(runs_dir, recipe.train.dataset)
-    with console.progress("train") as on_progress:
-        report = stage(chosen, recipe, resume, on_progress)
+    try:
+        with console.progress("train") as on_progress:
+            report = stage(chosen, recipe, resume, on_progress)
+    except KeyboardInterrupt:
+        if not chosen.path(CHECKPOINT).is_file():
+            raise
+        raise InterruptedRunError(
+            f"training of {chosen.name} was interrupted; its last whole epoch is kept",
+            "Go on with: snap train --resume",
+        ) from None
     console.print_json(report) if json else render.train(report)

@@ -4,6 +4,7 @@ This is the reference that the firmware must equal bit for bit.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,9 @@ class Monitor:
 
     def decide(self, raw: RawScores) -> DeviceScores:
         score = self._score_q16(raw)
-        uncertainty = self._uncertainty_q16(raw, score)
+        uncertainty = _uncertainty_q16(
+            self.decision.map, score, self._error_logit_q16(raw), self._doubt_q16(raw)
+        )
         return DeviceScores(
             predicted=raw.predicted,
             surprisal_q16=raw.surprisal_q16,
@@ -126,7 +129,7 @@ class Monitor:
         """The inputs of the map as the device computes them, as real numbers."""
         return Features(
             self._score_q16(raw) / ONE_Q16,
-            fx.error_logit_q16(self.confidence, raw.logits, raw.predicted) / ONE_Q16,
+            self._error_logit_q16(raw) / ONE_Q16,
             self._doubt_q16(raw) / ONE_Q16,
         )
 
@@ -137,15 +140,37 @@ class Monitor:
     def _doubt_q16(self, raw: RawScores) -> NDArray[np.uint32]:
         return fx.doubt_q16(self.confidence, raw.logits, raw.predicted, self.decision.alpha_q16)
 
-    def _uncertainty_q16(self, raw: RawScores, score: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        device_map = self.decision.map
-        if isinstance(device_map, fx.MapGated):
-            logit = fx.error_logit_q16(self.confidence, raw.logits, raw.predicted)
-            return fx.map_gated_q16(device_map, score, logit)
-        doubt = self._doubt_q16(raw)
-        if isinstance(device_map, fx.MapLogistic):
-            return fx.map_logistic_q16(device_map, score, doubt)
-        return fx.map_isotonic_q16(device_map, score, doubt)
+    def _error_logit_q16(self, raw: RawScores) -> NDArray[np.int32]:
+        return fx.error_logit_q16(self.confidence, raw.logits, raw.predicted)
+
+
+def _uncertainty_q16(
+    device_map: DeviceMap,
+    score: NDArray[np.uint32],
+    error_logit: NDArray[np.int32],
+    doubt: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    if isinstance(device_map, fx.MapGated):
+        return fx.map_gated_q16(device_map, score, error_logit)
+    if isinstance(device_map, fx.MapLogistic):
+        return fx.map_logistic_q16(device_map, score, doubt)
+    return fx.map_isotonic_q16(device_map, score, doubt)
+
+
+def on_device(fitted: Map) -> Callable[[Features], NDArray[np.float64]]:
+    """A map as the device computes it: U in steps of 2^-16 from features of Monitor.features."""
+    device_map = quantize_map(fitted)
+
+    def scorer(features: Features) -> NDArray[np.float64]:
+        uncertainty = _uncertainty_q16(
+            device_map,
+            np.rint(features.score * ONE_Q16).astype(np.uint32),
+            np.rint(features.error_logit * ONE_Q16).astype(np.int32),
+            np.rint(features.doubt * ONE_Q16).astype(np.uint32),
+        )
+        return uncertainty / ONE_Q16
+
+    return scorer
 
 
 def quantize_map(fitted: Map) -> DeviceMap:

@@ -16,6 +16,8 @@ from snapcli.graph.graph import Graph, Layer, Tensor
 
 _ACTIVATIONS = {0: "none", 1: "relu", 3: "relu6"}
 _PADDING = {0: "same", 1: "valid"}
+# What reading a file that says impossible things raises, here and in flatbuffers.
+_DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError, AttributeError)
 
 
 def read_tflite(content: bytes) -> Graph:
@@ -26,7 +28,7 @@ def read_tflite(content: bytes) -> Graph:
     try:
         model = schema.ModelT.InitFromPackedBuf(content, 0)
         return _Reader(schema, model).graph()
-    except (struct.error, IndexError, TypeError, ValueError, AttributeError, UnicodeError) as error:
+    except _DAMAGE as error:
         raise ArtifactError(
             f"the .tflite file is damaged ({error})", "Convert the model again."
         ) from None
@@ -54,7 +56,7 @@ class _Reader:
                 f"the model has {len(self.subgraph.inputs)} inputs",
                 "Convert one with a single input.",
             )
-        source = self._activation(int(self.subgraph.inputs[0]), "input")
+        source = self._register(int(self.subgraph.inputs[0]), "input")
         layers = tuple(self._layer(operator) for operator in self.subgraph.operators)
         outputs = {
             self.signature.get(int(i), self.names[int(i)]): self.names[int(i)]
@@ -62,10 +64,10 @@ class _Reader:
         }
         return Graph(self.tensors, layers, source.name, outputs)
 
-    def _activation(self, index: int, name: str | None = None) -> Tensor:
-        """The tensor of this index, registered under a short name of its own."""
+    def _register(self, index: int, name: str | None = None) -> Tensor:
+        """The tensor of this index, known from now on under a short name of its own."""
         if index in self.names:
-            return self.tensors[self.names[index]]
+            raise ValueError(f"tensor '{self.names[index]}' is computed twice")
         raw = self.subgraph.tensors[index]
         name = self._unique(name or self.signature.get(index) or _short(raw.name.decode()))
         if raw.type != self.schema.TensorType.INT8:
@@ -74,9 +76,11 @@ class _Reader:
         if scales.size != 1:
             raise ArtifactError(f"tensor '{name}' has no single scale", "Quantize the model again.")
         shape = tuple(int(d) for d in raw.shape[1:])
-        zero_point = int(raw.quantization.zeroPoint[0])
+        scale, zero_point = float(scales[0]), int(raw.quantization.zeroPoint[0])
+        if not (shape and min(shape) > 0 and 0 < scale < np.inf and -128 <= zero_point <= 127):
+            raise ValueError(f"tensor '{name}' has an impossible shape, scale or zero point")
         self.names[index] = name
-        self.tensors[name] = Tensor(name, shape, float(scales[0]), zero_point)
+        self.tensors[name] = Tensor(name, shape, scale, zero_point)
         return self.tensors[name]
 
     def _unique(self, name: str) -> str:
@@ -85,8 +89,14 @@ class _Reader:
             candidate, n = f"{name}_{n}", n + 1
         return candidate
 
-    def _constant(self, index: int, dtype: type) -> np.ndarray:
+    def _constant(self, index: int, dtype: type[np.int8 | np.int32], layer: str) -> np.ndarray:
         raw = self.subgraph.tensors[index]
+        types = {np.int8: self.schema.TensorType.INT8, np.int32: self.schema.TensorType.INT32}
+        if raw.type != types[dtype]:
+            raise ArtifactError(
+                f"a constant of layer '{layer}' is not {dtype.__name__}",
+                "Quantize the whole model to int8.",
+            )
         data = np.asarray(self.model.buffers[raw.buffer].data, np.uint8).tobytes()
         return np.frombuffer(data, dtype).reshape(raw.shape)
 
@@ -94,8 +104,9 @@ class _Reader:
         code = self.model.operatorCodes[operator.opcodeIndex]
         kind = max(code.builtinCode, code.deprecatedBuiltinCode)
         builtin = self.schema.BuiltinOperator
-        source = self._activation(int(operator.inputs[0]))
-        target = self._activation(int(operator.outputs[0]))
+        # A source that no layer before this one computes is a KeyError: the file is damaged.
+        source = self.tensors[self.names[int(operator.inputs[0])]]
+        target = self._register(int(operator.outputs[0]))
         if kind in (builtin.CONV_2D, builtin.DEPTHWISE_CONV_2D):
             depthwise = kind == builtin.DEPTHWISE_CONV_2D
             kernel: Any = self._convolution(operator, source, target, depthwise)
@@ -121,25 +132,37 @@ class _Reader:
         low, high = fx.activation_range(_ACTIVATIONS[activation], target.scale, target.zero_point)
         has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
         bias = (
-            self._constant(int(operator.inputs[2]), np.int32)
+            self._constant(int(operator.inputs[2]), np.int32, target.name)
             if has_bias
             else np.zeros(channels, np.int32)
         )
+        if bias.shape != (channels,):
+            raise ValueError(f"the bias of layer '{target.name}' has the wrong shape")
         none = np.zeros(0, np.int32)
         return fx.OutputS8(bias, none, none.astype(np.int8), target.zero_point, low, high)
 
-    def _weights(self, operator: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _weights(self, operator: Any, layer: str) -> tuple[np.ndarray, np.ndarray]:
         index = int(operator.inputs[1])
-        scales = np.asarray(self.subgraph.tensors[index].quantization.scale, np.float32)
-        return self._constant(index, np.int8), scales
+        quantization = self.subgraph.tensors[index].quantization
+        if np.any(quantization.zeroPoint):
+            raise ArtifactError(
+                f"the weights of layer '{layer}' are not symmetric", "Quantize the model again."
+            )
+        scales = np.asarray(quantization.scale, np.float32)
+        if not np.all((scales > 0) & (scales < np.inf)):
+            raise ValueError(f"the weights of layer '{layer}' have an impossible scale")
+        return self._constant(index, np.int8, layer), scales
 
     def _convolution(
         self, operator: Any, source: Tensor, target: Tensor, depthwise: bool
     ) -> fx.ConvS8:
         options = operator.builtinOptions
-        weights, scales = self._weights(operator)
+        weights, scales = self._weights(operator, target.name)
         kernel_h, kernel_w = weights.shape[1:3]
         in_h, in_w, in_c = source.shape
+        steps = (options.strideH, options.strideW, options.dilationHFactor, options.dilationWFactor)
+        if min(steps) < 1:
+            raise ValueError(f"layer '{target.name}' has an impossible stride or dilation")
         padding = _PADDING[options.padding]
         out_h, pad_top = fx.conv_window(
             in_h, kernel_h, options.strideH, options.dilationHFactor, padding
@@ -148,8 +171,16 @@ class _Reader:
             in_w, kernel_w, options.strideW, options.dilationWFactor, padding
         )
         out_c = target.channels
-        if (out_h, out_w, out_c) != target.shape:
-            raise ValueError(f"layer '{target.name}' has the wrong shape")
+        fits = (
+            weights.shape == (1, kernel_h, kernel_w, out_c) and out_c % in_c == 0
+            if depthwise
+            else weights.shape == (out_c, kernel_h, kernel_w, in_c)
+        )
+        if (out_h, out_w, out_c) != target.shape or not fits:
+            raise ArtifactError(
+                f"the weights of layer '{target.name}' do not fit its tensors",
+                "Convert the model again, without grouped convolutions.",
+            )
         mantissa, shift = fx.output_multipliers(source.scale, scales, target.scale, out_c)
         out = self._output(operator, target, options.fusedActivationFunction, out_c)
         return fx.ConvS8(
@@ -175,7 +206,7 @@ class _Reader:
     def _fully_connected(
         self, operator: Any, source: Tensor, target: Tensor
     ) -> fx.FullyConnectedS8:
-        weights, scales = self._weights(operator)
+        weights, scales = self._weights(operator, target.name)
         outputs, inputs = weights.shape
         if inputs != source.size_bytes or outputs != target.size_bytes:
             raise ValueError(f"layer '{target.name}' has the wrong shape")
@@ -186,8 +217,9 @@ class _Reader:
         return fx.FullyConnectedS8(inputs, outputs, source.zero_point, weights, out)
 
     def _mean(self, operator: Any, source: Tensor, target: Tensor) -> fx.MeanS8:
-        axes = sorted(int(a) for a in self._constant(int(operator.inputs[1]), np.int32).ravel())
-        if axes != [1, 2] or len(source.shape) != 3:
+        constant = self._constant(int(operator.inputs[1]), np.int32, target.name)
+        axes = sorted(int(a) for a in constant.ravel())
+        if axes != [1, 2] or len(source.shape) != 3 or target.size_bytes != source.channels:
             raise ArtifactError(
                 f"MEAN of layer '{target.name}' is not over height and width",
                 "Use a global average pooling.",

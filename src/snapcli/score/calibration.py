@@ -5,6 +5,7 @@ two halves, a map is fitted on each half (and clean data), and each judges the o
 map that is deployed is fitted on all types.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,13 @@ from snapcli.score.threshold import (
 )
 
 Array = NDArray[np.float64]
+Scorer = Callable[[Features], Array]
+Deploy = Callable[[Map], Scorer]
+"""How a fitted map is computed where it runs; the device's version rounds as the device does."""
+
+
+def in_float(fitted: Map) -> Scorer:
+    return fitted
 
 
 @dataclass(frozen=True)
@@ -77,10 +85,10 @@ def _halves(types: list[str]) -> tuple[list[str], list[str]]:
     return types[0::2], types[1::2]
 
 
-def _cross_fitted(kind: str, dev: Conditions, judged: Conditions) -> ErrorDetection:
+def _cross_fitted(kind: str, dev: Conditions, judged: Conditions, deploy: Deploy) -> ErrorDetection:
     """Error detection of U where no map has seen the type that it scores."""
     first, second = _halves(dev.types())
-    on_first, on_second = fit_map(kind, dev, first), fit_map(kind, dev, second)
+    on_first, on_second = (deploy(fit_map(kind, dev, half)) for half in (first, second))
     cells = [
         Cell(c.wrong, (on_second if name in first else on_first)(c.features))
         for (name, _), c in judged.corrupted.items()
@@ -92,10 +100,10 @@ def _cross_fitted(kind: str, dev: Conditions, judged: Conditions) -> ErrorDetect
     )
 
 
-def choose_map(kind: str, dev: Conditions) -> MapChoice:
+def choose_map(kind: str, dev: Conditions, deploy: Deploy = in_float) -> MapChoice:
     """The named map, or for `auto` the best on dev by the mean of pooled and per-cell AUROC."""
     types = dev.types()
-    figures = {name: _cross_fitted(name, dev, dev) for name in MAPS}
+    figures = {name: _cross_fitted(name, dev, dev, deploy) for name in MAPS}
     if kind != "auto":
         return MapChoice(fit_map(kind, dev, types), figures, "asked for")
 
@@ -107,11 +115,11 @@ def choose_map(kind: str, dev: Conditions) -> MapChoice:
     return MapChoice(fit_map(best, dev, types), figures, reason)
 
 
-def choose_threshold(rule: str, target: float, fitted: Map, dev: Conditions) -> float:
-    clean = fitted(dev.clean.features)
+def choose_threshold(rule: str, target: float, scorer: Scorer, dev: Conditions) -> float:
+    clean = scorer(dev.clean.features)
     if rule == "coverage":
         return threshold_by_coverage(clean, target)
-    rest = [fitted(c.features) for c in dev.corrupted.values()]
+    rest = [scorer(c.features) for c in dev.corrupted.values()]
     everything = np.concatenate([clean, *rest])
     if rule == "budget":
         return threshold_by_budget(everything, target)
@@ -120,7 +128,11 @@ def choose_threshold(rule: str, target: float, fitted: Map, dev: Conditions) -> 
 
 
 def evaluate(
-    fitted: Map, dev: Conditions, test: Conditions, ood: dict[str, Features]
+    fitted: Map,
+    dev: Conditions,
+    test: Conditions,
+    ood: dict[str, Features],
+    deploy: Deploy = in_float,
 ) -> DetectionReport:
     """Errors with cross-fitted maps; OOD sets, which no map has seen, with the deployed one."""
 
@@ -129,17 +141,18 @@ def evaluate(
         clean = Cell(test.clean.wrong, getattr(test.clean.features, score))
         return error_detection(clean, cells)
 
+    scorer = deploy(fitted)
     right = ~test.clean.wrong
     clean = test.clean.features
     return DetectionReport(
         errors={
-            "U": _cross_fitted(fitted.kind, dev, test),
+            "U": _cross_fitted(fitted.kind, dev, test, deploy),
             "S": errors("score"),
             "max-probability": errors("error_logit"),
         },
         ood={
             name: {
-                "U": ood_detection(fitted(clean)[right], fitted(f)),
+                "U": ood_detection(scorer(clean)[right], scorer(f)),
                 "S": ood_detection(clean.score[right], f.score),
                 "max-probability": ood_detection(clean.error_logit[right], f.error_logit),
             }

@@ -4,7 +4,7 @@ What the device carries is fitted on what the device computes: tap weights, temp
 and threshold come from dev scores of the integer reference.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from snapcli.graph.monitor import (
     RawScores,
     TapTensors,
     decision_to_dict,
+    on_device,
     quantize_map,
     save_body,
 )
@@ -149,30 +150,22 @@ def _fit(
     tensor = body.graph.tensors[body.logits_tensor]
     temperature = fit_temperature(clean.logits * np.float64(tensor.scale), dataset.dev.y)
     weights = fx.quantize_weights_q16(tap_weights(clean.surprisal_q16 / ONE_Q16, options.weights))
-    decision = Decision(
+    # The features do not depend on map and threshold, which are fitted to them next.
+    draft = Decision(
         weight_q16=tuple(int(w) for w in weights),
         temperature=temperature,
         alpha_q16=round(options.alpha * ONE_Q16),
         map=fx.MapGated(0, 0, ONE_Q16, 0),
         threshold_q16=ONE_Q16,
     )
-    # The features do not depend on the map, which is fitted to them next.
-    features = {key: Monitor(body, decision).features(r) for key, r in raw.items()}
+    features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
     predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
     on_dev = conditions(features, predicted, dataset, "dev")
     on_test = conditions(features, predicted, dataset, "test")
-    choice = choose_map(options.map, on_dev)
-    decision = Decision(
-        decision.weight_q16,
-        temperature,
-        decision.alpha_q16,
-        quantize_map(choice.map),
-        ONE_Q16,
-    )
-    threshold = choose_threshold(options.threshold, options.target, choice.map, on_dev)
-    threshold_q16 = int(np.clip(round(threshold * ONE_Q16), 0, ONE_Q16 + 1))
-    decision = Decision(
-        decision.weight_q16, temperature, decision.alpha_q16, decision.map, threshold_q16
+    choice = choose_map(options.map, on_dev, on_device)
+    threshold = choose_threshold(options.threshold, options.target, on_device(choice.map), on_dev)
+    decision = replace(
+        draft, map=quantize_map(choice.map), threshold_q16=round(threshold * ONE_Q16)
     )
     device = Monitor(body, decision).decide(raw[Key("test", "clean")])
     figures = {
@@ -182,10 +175,10 @@ def _fit(
         },
         "map": map_to_dict(choice.map),
         "map_reason": choice.reason,
-        "threshold": threshold_q16 / ONE_Q16,
+        "threshold": threshold,
         "coverage_clean_test": float(np.mean(~device.abstain)),
         "dev": choice.dev,
-        "detection": evaluate(choice.map, on_dev, on_test, ood_features(features)),
+        "detection": evaluate(choice.map, on_dev, on_test, ood_features(features), on_device),
     }
     return decision, figures
 

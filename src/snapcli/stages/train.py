@@ -11,11 +11,9 @@ from snapcli.heads.gaussian import save_heads
 from snapcli.models import load_backbone
 from snapcli.models.fit import Progress, Schedule, Trainer, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.runs import Run, disk_errors, write_json
+from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
 from snapcli.stages import OnProgress, silent
 from snapcli.stages.recipe import CONFIG
-
-CHECKPOINT = "checkpoint.npz"
 
 
 @dataclass(frozen=True)

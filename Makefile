@@ -1,0 +1,50 @@
+# Thin: every target makes sure that what it needs is there, then delegates.
+
+VENV := .venv
+PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3))
+READY := $(VENV)/.ready
+SNAP := $(VENV)/bin/snap
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test figures lint format setup tools clean
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+demo: setup ## Train, calibrate, quantize, export, build, flash and bench the digits.
+	@$(SNAP) demo
+
+test: setup ## Run the tests.
+	@$(VENV)/bin/python -m pytest
+
+figures: setup ## Print the figures of the README: three seeds, about 5 minutes.
+	@$(VENV)/bin/python benchmarks/digits_figures.py
+
+lint: setup ## Check style and types.
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+
+format: setup ## Format the Python code.
+	@$(VENV)/bin/ruff check --fix .
+	@$(VENV)/bin/ruff format .
+
+setup: tools $(READY) ## Make the virtual environment and install what is missing.
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { \
+	  echo "error: snap needs Python 3.11 or 3.12, not $(PYTHON)" >&2; \
+	  echo "hint: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 5; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)/bin/python -m pip install --quiet --editable ".[train,dev]"
+	@touch $@
+
+# Debian's and Ubuntu's packages; elsewhere the names are told.
+PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+
+tools:
+	@PYTHON="$(PYTHON)" sh scripts/install-tools $(PACKAGES)
+
+clean: ## Remove the virtual environment and caches, never the runs.
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

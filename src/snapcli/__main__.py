@@ -1,0 +1,5 @@
+"""python -m snapcli"""
+
+from snapcli.cli import main
+
+main()

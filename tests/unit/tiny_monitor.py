@@ -1,0 +1,134 @@
+"""A tiny random int8 classifier with two heads, made without TensorFlow.
+
+conv "stem" -> depthwise "spatial" -> conv "block" -> mean -> fully connected "logits"; the
+taps stem -> spatial and spatial -> block share a tensor. The first head keeps its projector,
+that of the second is folded.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli import fixedpoint as fx
+from snapcli.graph.graph import Graph, Tensor
+from snapcli.graph.monitor import ONE_Q16, Body, Decision, DeviceMap, Monitor, TapTensors
+from snapcli.graph.reader import read_tflite
+from snapcli.heads.gaussian import GaussianHead
+from snapcli.heads.quantize import quantize_head
+
+from ..golden import tflite_op as op
+
+INPUT_SHAPE = (9, 8, 3)
+OUTPUTS = {"stem": 0, "spatial": 1, "block": 2, "logits": 4}
+TAPS = (TapTensors("stem", "spatial"), TapTensors("spatial", "block"))
+RANKS = (2, 9)
+# Parameters that send random inputs to many different U.
+MAPS: dict[str, DeviceMap] = {
+    "gated": fx.MapGated(-30000, 90000, 30000, -5000),
+    "logistic": fx.MapLogistic(-120000, 60000, 70000),
+    "isotonic": fx.MapIsotonic(
+        30000,
+        np.array([40000, 52000, 60000, 66000], np.uint32),
+        np.array([7, 9000, 21000, 40000, 65530], np.uint32),
+    ),
+}
+
+
+def random_inputs(count: int, seed: int = 0) -> NDArray[np.int8]:
+    """Each image has colours and a contrast of its own, else their pooled values look alike."""
+    rng = np.random.default_rng(seed)
+    colour = rng.uniform(-128, 128, (count, 1, 1, INPUT_SHAPE[2]))
+    contrast = rng.uniform(0, 120, (count, 1, 1, 1))
+    image = colour + contrast * rng.uniform(-1, 1, (count, *INPUT_SHAPE))
+    return np.clip(np.rint(image), -128, 127).astype(np.int8)
+
+
+@cache
+def tiny_ops() -> tuple[op.OneOp, ...]:
+    """Scales are such that outputs use most of their range and clip a little."""
+    rng = np.random.default_rng(7)
+
+    def weighted(
+        source: op.Tensor, shape: tuple[int, ...], axis: int, zero_point: int, out: list[int]
+    ) -> tuple[list[op.Tensor], op.Tensor]:
+        channels = shape[axis]
+        scales = rng.uniform(0.002, 0.006, channels).astype(np.float32)
+        weights = rng.integers(-127, 128, shape).astype(np.int8)
+        bias = rng.integers(-4000, 4000, channels).astype(np.int32)
+        spread = 74 * 50 * np.sqrt(weights.size / channels)
+        out_scale = float(source.scale[0] * scales.mean() * spread / 50)
+        inputs = [
+            source,
+            op.Tensor(shape, scales, 0, axis, weights),
+            op.Tensor([channels], source.scale[0] * scales, data=bias),
+        ]
+        return inputs, op.Tensor(out, [out_scale], zero_point)
+
+    image = op.Tensor([1, *INPUT_SHAPE], [0.02], 5)
+    one, two = (1, 1), (2, 2)
+    stem = op.conv(*weighted(image, (6, 3, 3, 3), 0, -128, [1, 9, 8, 6]), "same", one, one, "relu")
+    spatial = op.depthwise_conv(
+        *weighted(stem.output, (1, 3, 3, 6), 3, -128, [1, 5, 4, 6]), "same", two, one, "relu6", 1
+    )
+    block = op.conv(
+        *weighted(spatial.output, (9, 1, 1, 6), 0, -20, [1, 5, 4, 9]), "valid", one, one, "none"
+    )
+    pool = op.mean(block.output, op.Tensor([1, 9], [block.output.scale[0] / 2], -11))
+    logits = op.fully_connected(*weighted(pool.output, (5, 9), 0, 3, [1, 5]), "none")
+    return stem, spatial, block, pool, logits
+
+
+@cache
+def tiny_tflite() -> bytes:
+    return op.flatbuffer(tiny_ops(), OUTPUTS)
+
+
+def random_head(
+    before: Tensor, after: Tensor, sums: dict[str, NDArray[np.int32]], rank: int, seed: int = 0
+) -> GaussianHead:
+    """Standardized by the pooled activations of sums; its other parameters are random."""
+    rng = np.random.default_rng(seed)
+    pooled = {t.name: sums[t.name] * (t.scale / t.positions) for t in (before, after)}
+    c, d = before.channels, after.channels
+    return GaussianHead(
+        before=before.name,
+        after=after.name,
+        before_mean=pooled[before.name].mean(axis=0),
+        before_deviation=pooled[before.name].std(axis=0) + 1e-2,
+        after_mean=pooled[after.name].mean(axis=0),
+        after_deviation=pooled[after.name].std(axis=0) + 1e-2,
+        projector=rng.normal(0.0, c**-0.5, (rank, c)),
+        mean_weights=rng.normal(0.0, 0.5 * rank**-0.5, (d, rank)),
+        mean_bias=rng.normal(0.0, 0.1, d),
+        xi_weights=rng.normal(0.0, 0.5 * rank**-0.5, (d, rank)),
+        xi_bias=rng.normal(0.5, 0.2, d),
+    )
+
+
+def pooled_sums(graph: Graph, x: NDArray[np.int8], names: set[str]) -> dict[str, NDArray[np.int32]]:
+    found = graph.run(x, names)
+    return {name: fx.pool_sum_s8(found[name], graph.tensors[name].zero_point) for name in names}
+
+
+@cache
+def tiny_body() -> Body:
+    graph = read_tflite(tiny_tflite())
+    sums = pooled_sums(graph, random_inputs(200, seed=1), {"stem", "spatial", "block"})
+    heads = []
+    for tap, rank in zip(TAPS, RANKS, strict=True):
+        before, after = graph.tensors[tap.before], graph.tensors[tap.after]
+        head = random_head(before, after, sums, rank)
+        heads.append(quantize_head(head, before, after, sums[tap.before]))
+    return Body(graph, TAPS, tuple(heads))
+
+
+def tiny_monitor(kind: str = "gated") -> Monitor:
+    """Abstains on about half of random inputs."""
+    decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0)
+    uncertainty = Monitor(tiny_body(), decision).run(random_inputs(200, seed=2)).uncertainty_q16
+    half = int(np.median(uncertainty))
+    return Monitor(
+        tiny_body(),
+        Decision(decision.weight_q16, decision.temperature, decision.alpha_q16, MAPS[kind], half),
+    )
