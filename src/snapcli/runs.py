@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from snapcli.errors import ArtifactError, SnapError
 from snapcli.jsontext import dumps
@@ -71,13 +71,30 @@ class Run:
         """
         state = self.state(stage, judged_later)
         if state.status != "done":
-            self._refuse(state)
+            self.refuse(state)
         return self.root / folder_of(stage)
 
-    def _refuse(self, state: StageState) -> None:
+    def refuse(self, state: StageState) -> NoReturn:
+        """Says what is wrong with a stage and the command that mends it."""
         raise ArtifactError(
-            f"{state.stage} of {self.name} is {state.detail}", remake_hint(state.origin)
+            f"{state.stage} of {self.name} is {state.detail}", f"Run: {self.remedy(state.origin)}"
         )
+
+    def remedy(self, stage: str) -> str:
+        """The command that makes a stage anew."""
+        command, _, target = stage.partition("/")
+        parts = ["snap", command]
+        if target:
+            parts += ["--target", target]
+        if command == "train":
+            # A new training makes a new run; only an interrupted one goes on here.
+            if not self.path(CHECKPOINT).is_file():
+                return "snap train"
+            parts.append("--resume")
+        latest = self.root.parent / "latest"
+        if not (latest.is_dir() and latest.samefile(self.root)):
+            parts += ["--run", self.name]
+        return " ".join(parts)
 
     def state(self, stage: str, unchecked: str | None = None) -> StageState:
         record = self.record(stage)
@@ -152,11 +169,6 @@ class Run:
 def folder_of(stage: str) -> str:
     """The stage `flash/qemu-m4` lives in build/qemu-m4, every other where its name says."""
     return stage.replace("flash/", "build/", 1)
-
-
-def remake_hint(stage: str) -> str:
-    command, _, target = stage.partition("/")
-    return f"Run: snap {command}" + (f" --target {target}" if target else "")
 
 
 def create_run(runs_dir: Path, prefix: str) -> Run:

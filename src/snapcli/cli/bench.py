@@ -10,8 +10,7 @@ from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
 from snapcli.config import override
 
 EXAMPLES = (
-    "Examples:  snap bench  |  snap bench --inputs 1000 --json  |  "
-    "snap bench --target small-mcu --port /dev/ttyACM0"
+    "Examples:  snap bench  |  snap bench --inputs 1000 --json  |  snap bench --port /dev/ttyACM0"
 )
 
 
@@ -32,8 +31,7 @@ def bench(
     from snapcli.stages.recipe import run_recipe
 
     chosen = open_run(run, runs_dir)
-    recipe = run_recipe(chosen)
-    options = override(recipe.bench, inputs=inputs, warmup=warmup)
+    options = override(run_recipe(chosen).bench, inputs=inputs, warmup=warmup)
     with console.progress("bench") as on_progress:
-        report = stage(chosen, target or recipe.export_c.target, options, port, on_progress)
+        report = stage(chosen, target, options, port, on_progress)
     console.print_json(report) if json else render.bench(report)

@@ -144,8 +144,8 @@ def bench(report: "BenchReport") -> None:
         (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
         (f"{unit}, min - max", f"{timing.minimum:,} - {timing.maximum:,}"),
     ]
-    if report.mean_us is not None:
-        rows.append(("microseconds, mean", f"{report.mean_us:,.1f}"))
+    if report.nominal_us is not None:
+        rows.append(("microseconds at nominal clock", f"{report.nominal_us:,.1f}"))
     if report.timing_without_heads and report.heads_overhead is not None:
         plain = report.timing_without_heads.mean
         rows.append((f"{unit} without heads", f"{plain:,.0f}"))

@@ -14,9 +14,9 @@ from snapcli.data.evaluation import evaluation_inputs
 from snapcli.device.emulator import Emulator
 from snapcli.device.protocol import Client, Hello, Inference, Stack
 from snapcli.device.transport import open_port
-from snapcli.errors import ArtifactError, CheckError, DeviceError, UsageError
+from snapcli.errors import CheckError, DeviceError, UsageError
 from snapcli.graph.monitor import DeviceScores, load_monitor
-from snapcli.runs import Run, read_json, remake_hint
+from snapcli.runs import Run, read_json
 from snapcli.stages import OnProgress, silent
 from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS, ImageSize
 from snapcli.stages.recipe import run_recipe
@@ -39,7 +39,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """counter says what timings count; microseconds only where a clock is known.
+    """counter says what timings count; nominal_us is that at the part's nominal clock, in
+    microseconds, None for an emulator.
 
     heads_overhead is the mean over the same inputs against the image without heads, minus 1;
     None where that image cannot run beside this one (a board).
@@ -56,7 +57,7 @@ class BenchReport:
     timing: Timing
     timing_without_heads: Timing | None
     heads_overhead: float | None
-    mean_us: float | None
+    nominal_us: float | None
     stage_share: dict[str, float]
     size: ImageSize
     size_without_heads: ImageSize
@@ -68,12 +69,16 @@ class BenchReport:
 
 def bench(
     run: Run,
-    target_name: str,
+    target_name: str | None,
     options: BenchOptions,
     port: str | None = None,
     on_progress: OnProgress = silent,
 ) -> BenchReport:
-    target = load_target(target_name)
+    """Without a target, a board at `port` says which one it is."""
+    if target_name is None and port is not None:
+        with Client(open_port(port)) as client:
+            target_name = client.hello().target
+    target = load_target(target_name or run_recipe(run).export_c.target)
     if port is None and target.emulator is None:
         raise UsageError(
             f"{target.name} is a board: bench needs to know where it is",
@@ -122,7 +127,7 @@ def bench(
         timing=timing,
         timing_without_heads=timing_plain,
         heads_overhead=timing.mean / timing_plain.mean - 1 if timing_plain else None,
-        mean_us=timing.mean / target.clock_hz * 1e6 if target.clock_hz else None,
+        nominal_us=timing.mean / target.clock_hz * 1e6 if target.clock_hz else None,
         stage_share={stage: count / sum(stages.values()) for stage, count in stages.items()},
         size=ImageSize(**sizes["size"]),
         size_without_heads=ImageSize(**sizes["size_without_heads"]),
@@ -156,17 +161,20 @@ def _device(target: Target, image: Path, port: str | None, run: Run) -> Iterator
     try:
         with Emulator(target, image) as emulator, Client(open_port(emulator.port)) as client:
             yield client
-    except DeviceError as error:
+    except DeviceError:
         # An image that was damaged on disk is the likelier reason than the emulator.
         state = run.state(f"flash/{target.name}")
         if state.status == "damaged":
-            raise ArtifactError(
-                f"flash of {run.name} is {state.detail}", remake_hint(state.origin)
-            ) from error
+            run.refuse(state)
         raise
 
 
 def _check_identity(hello: Hello, target: Target, model_id: str) -> None:
+    if hello.target != target.name:
+        raise CheckError(
+            f"the device was built for {hello.target}, not for {target.name}",
+            f"Leave --target out, or say: snap bench --target {hello.target}",
+        )
     if hello.model_id != model_id:
         raise CheckError(
             f"the device holds model {hello.model_id}, this run's is {model_id}",

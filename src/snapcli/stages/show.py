@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from snapcli.runs import CHECKPOINT, STAGES, Run, StageState, read_json, remake_hint
+from snapcli.runs import STAGES, Run, StageState, read_json
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,6 @@ def show(run: Run) -> ShowReport:
         names += sorted(found) or [stage]
     states = tuple(run.state(name) for name in names)
     unfinished = next((s for s in states if s.status != "done"), None)
-    next_command = remake_hint(unfinished.origin).removeprefix("Run: ") if unfinished else None
-    if run.path(CHECKPOINT).is_file():
-        next_command = f"snap train --resume --run {run.name}"
     return ShowReport(
         run=run.name,
         root=str(run.root),
@@ -33,7 +30,7 @@ def show(run: Run) -> ShowReport:
         figures={
             k: v for s in states if s.status == "done" for k, v in _figures(run, s.stage).items()
         },
-        next_command=next_command,
+        next_command=run.remedy(unfinished.origin) if unfinished else None,
     )
 
 
