@@ -120,10 +120,11 @@ def override(options: Options, **given: Any) -> Options:
 def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     """A TOML file, then `stage.option=value` overrides with TOML values."""
     try:
-        text = path.read_text()
-    except OSError as error:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigError(
-            f"cannot read {path}: {error.strerror}", "Give the path of a .toml recipe."
+            f"cannot read {path}: {reason}", "Give the path of a .toml recipe."
         ) from None
     tables = _parse(text, str(path))
     for item in overrides:
@@ -178,8 +179,10 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
             value = tuple(value)
         if expected is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if type(value) is not expected:
-            kind = {"str": "text", "int": "a whole number", "float": "a number", "tuple": "a list"}
+        words = not isinstance(value, tuple) or all(isinstance(v, str) for v in value)
+        if type(value) is not expected or not words:
+            kind = {"str": "text", "int": "a whole number", "float": "a number"}
+            kind["tuple"] = "a list of names"
             raise ConfigError(
                 f"{stage}.{key} is {value!r}", f"It must be {kind[expected.__name__]}."
             )

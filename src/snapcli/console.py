@@ -4,6 +4,7 @@ Results go to stdout, progress and errors to stderr. There is no progress bar wh
 not a terminal; NO_COLOR is honoured by rich.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,8 +29,13 @@ from snapcli.jsontext import dumps
 OnProgress = Callable[[int, int, str], None]
 
 
+_FILE_WIDTH = 160
+
+
 def _out() -> Console:
-    return Console(highlight=False, soft_wrap=True)
+    """A file or pipe has no width of its own: it gets one that no table of ours outgrows."""
+    width = None if sys.stdout.isatty() else _FILE_WIDTH
+    return Console(highlight=False, soft_wrap=True, width=width)
 
 
 def _err() -> Console:

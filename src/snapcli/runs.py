@@ -101,12 +101,9 @@ class Run:
         if record is None:
             return StageState(stage, "missing", "missing", stage)
         for relative, digest in record["outputs"].items():
-            path = self.root / relative
-            if not path.is_file():
-                return StageState(stage, "damaged", f"damaged: {relative} is gone", stage)
-            if path.name != unchecked and sha256(path) != digest:
-                detail = f"damaged: {relative} was changed or cut short"
-                return StageState(stage, "damaged", detail, stage)
+            damage = self._damage(relative, None if Path(relative).name == unchecked else digest)
+            if damage:
+                return StageState(stage, "damaged", f"damaged: {relative} {damage}", stage)
         for before, digest in record["inputs"].items():
             state = self.state(before)
             if state.status != "done":
@@ -117,14 +114,34 @@ class Run:
                 return StageState(stage, "stale", f"stale: {before} has changed since", stage)
         return StageState(stage, "done", "up to date", stage)
 
+    def _damage(self, relative: str, digest: str | None) -> str | None:
+        """What is wrong with a file; without a digest its content is not looked at."""
+        path = self.root / relative
+        if not path.is_file():
+            return "is gone"
+        try:
+            changed = digest is not None and sha256(path) != digest
+        except OSError as error:
+            return f"cannot be read ({error.strerror})"
+        return "was changed or cut short" if changed else None
+
     def digest(self, stage: str) -> str:
         """One sha256 over all outputs of a recorded stage."""
         outputs = self._manifest["stages"][stage]["outputs"]
         return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
     @contextmanager
-    def write(self, stage: str, after: tuple[str, ...], seed: int | None = None) -> Iterator[Path]:
-        """A temporary folder that becomes the stage's folder when the block ends well."""
+    def write(
+        self,
+        stage: str,
+        after: tuple[str, ...],
+        seed: int | None = None,
+        beside: tuple[str, ...] = (),
+    ) -> Iterator[Path]:
+        """A temporary folder that becomes the stage's folder when the block ends well.
+
+        beside: files of the run, outside of that folder, that count as outputs too.
+        """
         final = self.root / folder_of(stage)
         with disk_errors(self.root):
             final.parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +154,7 @@ class Run:
                     for p in sorted(temporary.rglob("*"))
                     if p.is_file()
                 }
+                outputs |= {name: sha256(self.root / name) for name in beside}
                 temporary.chmod(0o755)
                 _replace(temporary, final)
                 self._record(stage, after, outputs, seed)
@@ -202,7 +220,7 @@ def open_run(run: Path | None, runs_dir: Path) -> Run:
         if not run.is_dir() and (runs_dir / run).is_dir():
             run = runs_dir / run
         if not run.is_dir():
-            raise ArtifactError(f"there is no run directory {run}", "List them: snap show")
+            raise ArtifactError(f"there is no run directory {run}", f"List them: ls {runs_dir}")
         return Run(run.resolve())
     latest = runs_dir / "latest"
     if not latest.is_dir():
@@ -217,7 +235,9 @@ def _read_manifest(root: Path) -> dict[str, Any]:
         schema = manifest["schema"]
         stages = manifest["stages"]
         whole = isinstance(stages, dict) and all(
-            {"inputs", "outputs"} <= set(record) for record in stages.values()
+            isinstance(record[part], dict)
+            for record in stages.values()
+            for part in ("inputs", "outputs")
         )
     except FileNotFoundError:
         raise ArtifactError(

@@ -12,7 +12,6 @@ app = typer.Typer(
     help="Give a microcontroller model a conscience: train, calibrate, quantize, export, flash "
     "and measure a classifier that knows when it is wrong.",
     epilog="A first run: snap demo.  What is missing here: snap doctor.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -58,7 +57,7 @@ def _register() -> None:
 def run_app(arguments: list[str]) -> int:
     """The exit code of `snap ARGUMENTS`; every expected problem ends here, in two lines."""
     try:
-        code = app(arguments, prog_name="snap", standalone_mode=False) or 0
+        code = app(arguments or ["--help"], prog_name="snap", standalone_mode=False) or 0
         # Typer turns Ctrl-C into this exit code.
         if code == InterruptedRunError.exit_code:
             raise InterruptedRunError("interrupted", "Nothing is half-written: run it again.")

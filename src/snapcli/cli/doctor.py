@@ -17,10 +17,11 @@ def doctor(json: AsJson = False) -> None:
     if json:
         console.print_json(report)
     else:
-        rows = [
-            (c.name, c.version or "missing", c.needed_for, c.remedy or "") for c in report.checks
-        ]
-        console.table("snap doctor", ("what", "version", "needed for", "to install"), rows)
+        rows = [(c.name, c.version or "missing", c.needed_for) for c in report.checks]
+        console.table("snap doctor", ("what", "version", "needed for"), rows)
+        # Outside of the table, where a narrow terminal does not cut them off.
+        for remedy in dict.fromkeys(c.remedy for c in report.checks if c.remedy):
+            console.say(f"To install what is missing: {remedy}")
         for warning in report.warnings:
             console.say(f"Note: {warning}")
     if report.missing:

@@ -21,8 +21,9 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
     from snapcli.targets import load_target
 
     # Before a run directory is made, everything that can be wrong in the recipe has its say.
-    check_options(recipe.train)
     load_target(recipe.export_c.target)
+    with console.progress("train"):
+        check_options(recipe.train)
     run = create_run(runs_dir, recipe.train.dataset)
     report = pipeline(run, recipe, _watch)
     if json:

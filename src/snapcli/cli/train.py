@@ -68,7 +68,8 @@ def train(
         raise UsageError("train always starts a new run", "Leave --run out, or add --resume.")
     else:
         recipe = Recipe(train=override(Recipe().train, **given))
-        check_options(recipe.train)
+        with console.progress("train"):
+            check_options(recipe.train)
         chosen = create_run(runs_dir, recipe.train.dataset)
     try:
         with console.progress("train") as on_progress:

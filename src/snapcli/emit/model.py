@@ -28,6 +28,13 @@ from snapcli.graph.monitor import Monitor
 from snapcli.graph.plan import Plan, plan_arena
 
 _WITHOUT = "SNAP_MODEL_WITHOUT_HEADS"
+# What a layer may be called, but a variable of snap_model_run may not.
+_TAKEN = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while "
+    "input arena result probe base i confidence map threshold_q16 tap_weight_q16".split()
+)
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
 
 
 def _c_name(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+    return f"{name}_" if name in _TAKEN else re.sub(r"\W", "_", name)
 
 
 def _output(name: str, out: OutputS8, arrays: list[str]) -> str:
@@ -197,6 +204,8 @@ def _decision(monitor: Monitor) -> str:
         }
         kind = "isotonic"
     parts.append(struct(f"snapuq_map_{kind}", "map", members))
+    # A constant of its own: compilers warn of `unsigned >= 0u`.
+    parts.append(f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n")
     return "\n".join(parts)
 
 
@@ -284,7 +293,7 @@ def _finish(monitor: Monitor) -> list[str]:
         "        snapuq_score_q16(result->surprisal_q16, tap_weight_q16, SNAP_MODEL_TAPS);",
         f"    result->uncertainty_q16 =\n        snapuq_map_{kind}_q16(&map, result->score_q16,\n"
         f"            {proxy});",
-        f"    result->abstain = result->uncertainty_q16 >= {decision.threshold_q16}u;",
+        "    result->abstain = result->uncertainty_q16 >= threshold_q16;",
         "    snapuq_mark(probe, SNAPUQ_STAGE_MAP);",
         "#endif",
     ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,11 +249,11 @@ def load_monitor(folder: Path) -> Monitor:
     try:
         graph = read_tflite((folder / MODEL_FILE).read_bytes())
         with np.load(folder / HEADS_FILE) as arrays:
-            taps = sorted(k for k in arrays if k.endswith(".tap"))
-            heads = tuple(_load_head(arrays, k.removesuffix(".tap")) for k in taps)
-            tensors = tuple(TapTensors(*(str(n) for n in arrays[k])) for k in taps)
+            count = sum(name.endswith(".tap") for name in arrays)
+            heads = tuple(_load_head(arrays, str(i)) for i in range(count))
+            tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
         decision = decision_from_dict(json.loads((folder / CALIBRATION_FILE).read_text())["device"])
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
         raise ArtifactError(f"{folder} cannot be read ({error})", "Run: snap quantize") from None
     return Monitor(Body(graph, tensors, heads), decision)
 

@@ -69,7 +69,9 @@ class _Reader:
         if index in self.names:
             raise ValueError(f"tensor '{self.names[index]}' is computed twice")
         raw = self.subgraph.tensors[index]
-        name = self._unique(name or self.signature.get(index) or _short(raw.name.decode()))
+        name = self._unique(
+            name or _identifier(self.signature.get(index) or _short(raw.name.decode()))
+        )
         if raw.type != self.schema.TensorType.INT8:
             raise ArtifactError(f"tensor '{name}' is not int8", "Quantize the whole model to int8.")
         scales = np.asarray(raw.quantization.scale, np.float32)
@@ -234,8 +236,12 @@ class _Reader:
 
 
 def _short(name: str) -> str:
-    """model/block1_spatial/Relu6;model/... -> block1_spatial, a C identifier."""
+    """model/block1_spatial/Relu6;model/... -> block1_spatial."""
     parts = name.split(";")[0].split("/")
-    word = parts[-2] if len(parts) > 1 else parts[0]
-    word = re.sub(r"\W", "_", word)
+    return parts[-2] if len(parts) > 1 else parts[0]
+
+
+def _identifier(word: str) -> str:
+    """One that C takes."""
+    word = re.sub(r"\W", "_", word, flags=re.ASCII)
     return word if re.match(r"[A-Za-z]", word) else f"t_{word}"

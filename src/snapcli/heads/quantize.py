@@ -18,6 +18,10 @@ Array = NDArray[np.float64]
 _Q10, _Q16 = 1 << 10, 1 << 16
 # A shifted input may drive the latent this far beyond what clean data shows before it saturates.
 _LATENT_HEADROOM = 4.0
+# The least range of the latent, for a projector that gives (next to) nothing.
+_LATENT_LEAST = 1e-3
+# Half of the accumulator's range is the bias's (SPEC 1.3).
+_BIAS_LIMIT = 2**30
 # The range of xi on clean data is widened by this share on both sides.
 _XI_MARGIN = 0.5
 
@@ -41,11 +45,13 @@ def quantize_head(
         latent_scale = 1.0 / _Q10
     else:
         projector, projector_scale = _int8(head.projector)
-        latent_scale = _LATENT_HEADROOM * np.abs(head.latent(pooled)).max() / 32767
+        reach = max(float(np.abs(head.latent(pooled)).max()), _LATENT_LEAST)
+        latent_scale = _LATENT_HEADROOM * reach / 32767
         latent = quantize_multiplier(projector_scale / _Q10 / latent_scale)
         mean_real, xi_real = head.mean_weights, head.xi_weights
     mean_weights, mean_scale = _int8(mean_real)
-    xi_weights, xi_weight_scale = _int8(xi_real)
+    least = float(np.abs(head.xi_bias).max()) / (_BIAS_LIMIT * latent_scale)
+    xi_weights, xi_weight_scale = _int8(xi_real, least)
     xi_scale, xi_zero_point = _xi_steps(head.xi(pooled))
     return GaussianHeadS8(
         in_channels=channels_before,
@@ -70,9 +76,9 @@ def quantize_head(
     )
 
 
-def _int8(weights: Array) -> tuple[NDArray[np.int8], float]:
-    """Symmetric, one scale per tensor."""
-    scale = float(max(np.abs(weights).max(), 1e-6)) / 127
+def _int8(weights: Array, least: float = 0.0) -> tuple[NDArray[np.int8], float]:
+    """Symmetric, one scale per tensor, not below least."""
+    scale = max(float(np.abs(weights).max()) / 127, least, 1e-8)
     return np.rint(weights / scale).astype(np.int8), scale
 
 

@@ -31,6 +31,9 @@ Deploy = Callable[[Map], Scorer]
 """How a fitted map is computed where it runs; the device's version rounds as the device does."""
 
 
+HARM = 0.01
+
+
 def in_float(fitted: Map) -> Scorer:
     return fitted
 
@@ -101,18 +104,34 @@ def _cross_fitted(kind: str, dev: Conditions, judged: Conditions, deploy: Deploy
 
 
 def choose_map(kind: str, dev: Conditions, deploy: Deploy = in_float) -> MapChoice:
-    """The named map, or for `auto` the best on dev by the mean of pooled and per-cell AUROC."""
+    """The named map, or for `auto` the one that finds most errors on dev without doing harm.
+
+    Harm is a per-cell AUROC more than HARM below that of max-probability: such a map sees that
+    conditions differ, but ranks worse within each. The best of the harmless in pooled AUROC is
+    taken, or the least harmful where none is harmless.
+    """
     types = dev.types()
     figures = {name: _cross_fitted(name, dev, dev, deploy) for name in MAPS}
     if kind != "auto":
         return MapChoice(fit_map(kind, dev, types), figures, "asked for")
-
-    def merit(name: str) -> float:
-        return (figures[name].pooled.auroc + figures[name].per_cell.auroc) / 2
-
-    best = max(MAPS, key=merit)
-    reason = "best on dev: " + ", ".join(f"{name} {merit(name):.3f}" for name in MAPS)
+    limit = _plain_errors(dev, "error_logit").per_cell.auroc - HARM
+    harmless = [name for name in MAPS if figures[name].per_cell.auroc >= limit]
+    if harmless:
+        best = max(harmless, key=lambda name: figures[name].pooled.auroc)
+    else:
+        best = max(MAPS, key=lambda name: figures[name].per_cell.auroc)
+    each = ", ".join(
+        f"{name} {f.pooled.auroc:.3f} / {f.per_cell.auroc:.3f}" for name, f in figures.items()
+    )
+    reason = f"AUROC pooled / per cell on dev: {each}; per cell at least {limit:.3f}"
     return MapChoice(fit_map(best, dev, types), figures, reason)
+
+
+def _plain_errors(judged: Conditions, feature: str) -> ErrorDetection:
+    """Error detection by a feature itself."""
+    cells = [Cell(c.wrong, getattr(c.features, feature)) for c in judged.corrupted.values()]
+    clean = Cell(judged.clean.wrong, getattr(judged.clean.features, feature))
+    return error_detection(clean, cells)
 
 
 def choose_threshold(rule: str, target: float, scorer: Scorer, dev: Conditions) -> float:
@@ -136,19 +155,14 @@ def evaluate(
 ) -> DetectionReport:
     """Errors with cross-fitted maps; OOD sets, which no map has seen, with the deployed one."""
 
-    def errors(score: str) -> ErrorDetection:
-        cells = [Cell(c.wrong, getattr(c.features, score)) for c in test.corrupted.values()]
-        clean = Cell(test.clean.wrong, getattr(test.clean.features, score))
-        return error_detection(clean, cells)
-
     scorer = deploy(fitted)
     right = ~test.clean.wrong
     clean = test.clean.features
     return DetectionReport(
         errors={
             "U": _cross_fitted(fitted.kind, dev, test, deploy),
-            "S": errors("score"),
-            "max-probability": errors("error_logit"),
+            "S": _plain_errors(test, "score"),
+            "max-probability": _plain_errors(test, "error_logit"),
         },
         ood={
             name: {

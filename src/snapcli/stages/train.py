@@ -67,7 +67,7 @@ def train(
         mean_surprisal={name: float(e.mean()) for name, e in surprisal.items()},
         doubt_correlation={name: _correlation(e, doubt) for name, e in surprisal.items()},
     )
-    with run.write("train", after=(), seed=options.seed) as out:
+    with run.write("train", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         trainer.model.save(out / "model.keras")
         save_heads(heads, out / "heads.npz")
         write_json(
@@ -79,10 +79,12 @@ def train(
 
 
 def check_options(options: TrainOptions) -> None:
-    """Names the data set, backbone or tap that does not exist, before a run is made for it."""
+    """Names the data set, backbone or tap that does not exist, or the extra that is missing,
+    before a run is made for it."""
     if options.dataset not in dataset_names():
         load_dataset(options.dataset)
     load_backbone(options.backbone).taps(options.taps)
+    require_tensorflow()
 
 
 def _schedule(options: TrainOptions) -> Schedule:

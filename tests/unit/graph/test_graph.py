@@ -8,9 +8,7 @@ from snapcli.graph import Tensor
 
 
 @given(st.floats(1e-4, 10.0), st.integers(-128, 127), st.floats(-1e3, 1e3))
-def test_quantize_is_the_nearest_step_or_the_end(
-    scale: float, zero_point: int, real: float
-) -> None:
+def test_quantize_takes_the_nearest_step(scale: float, zero_point: int, real: float) -> None:
     tensor = Tensor("x", (1,), scale, zero_point)
     (q,) = tensor.quantize(np.array([real], np.float32))
     every = (np.arange(-128, 128) - zero_point) * scale

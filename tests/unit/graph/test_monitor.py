@@ -28,7 +28,7 @@ from ..tiny_monitor import MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tf
 FITTED: list[Map] = [
     GatedMap(-1.2, 0.9, 0.7, 0.1),
     LogisticMap(-2.5, 0.8, 1.9),
-    IsotonicMap(0.125, (0.2, 0.4, 0.55), (0.01, 0.2, 0.6, 0.9)),
+    IsotonicMap(0.5, (0.6, 0.8, 1.1), (0.01, 0.2, 0.6, 0.9)),
 ]
 
 
@@ -49,10 +49,14 @@ def test_what_was_saved_computes_the_same(kind: str, tmp_path: Path) -> None:
 
 
 def test_more_than_ten_taps_keep_their_order(tmp_path: Path) -> None:
-    body = tiny_body()
-    many = replace(body, taps=body.taps * 6, heads=body.heads * 6)
-    weights = tuple(range(12))
-    monitor = Monitor(many, replace(tiny_monitor().decision, weight_q16=weights))
+    body, decision = tiny_body(), tiny_monitor().decision
+    order = [0] * 10 + [1] * 2
+    many = replace(
+        body,
+        taps=tuple(body.taps[i] for i in order),
+        heads=tuple(body.heads[i] for i in order),
+    )
+    monitor = Monitor(many, replace(decision, weight_q16=tuple(range(12))))
     save(monitor, tmp_path)
     assert load_monitor(tmp_path).body.taps == many.taps
 

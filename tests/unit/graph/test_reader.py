@@ -75,11 +75,11 @@ def test_tensors_are_named_by_signature_or_layer() -> None:
 
 def test_a_layer_without_bias_has_a_zero_bias() -> None:
     def drop_bias(model: Any, graph: Any) -> None:
-        graph.operators[STEM].inputs[2] = -1
+        graph.operators[STEM].inputs = [*graph.operators[STEM].inputs[:2], -1]
 
     def zero_bias(model: Any, graph: Any) -> None:
-        data = model.buffers[graph.tensors[graph.operators[STEM].inputs[2]].buffer].data
-        data[:] = 0
+        bias = model.buffers[graph.tensors[graph.operators[STEM].inputs[2]].buffer]
+        bias.data = np.zeros_like(bias.data)
 
     x = random_inputs(10)
     (without, zero) = (
@@ -102,7 +102,7 @@ def test_work_and_constants_are_counted() -> None:
 def operator(code: int) -> Callable[[Any, Any], None]:
     def change(model: Any, graph: Any) -> None:
         found = model.operatorCodes[graph.operators[BLOCK].opcodeIndex]
-        found.builtinCode = found.deprecatedBuiltinCode = code
+        found.builtinCode, found.deprecatedBuiltinCode = code, min(code, 127)
 
     return change
 
@@ -116,7 +116,7 @@ def weights_type(model: Any, graph: Any) -> None:
 
 
 def weights_zero_point(model: Any, graph: Any) -> None:
-    graph.tensors[graph.operators[BLOCK].inputs[1]].quantization.zeroPoint[0] = 3
+    graph.tensors[graph.operators[BLOCK].inputs[1]].quantization.zeroPoint = [3] * 9
 
 
 def two_scales(model: Any, graph: Any) -> None:
@@ -220,8 +220,7 @@ def reads_or_refuses(content: bytes) -> bool:
     """Whether the file could be read; then it can also be run. No other exception escapes."""
     try:
         graph = read_tflite(content)
-    except SnapError as error:
-        assert error.hint
+    except SnapError:
         return False
     x = np.zeros((1, *graph.tensors[graph.input].shape), np.int8)
     assert set(graph.run(x, set(graph.tensors))) == {layer.target for layer in graph.layers}

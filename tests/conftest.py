@@ -1,0 +1,121 @@
+"""The program as its user meets it, and one small finished run that tests copy.
+
+It stands above e2e/ and cli/ because both work on that one run.
+"""
+
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapcli import toolchain
+from snapcli.cli import run_app
+
+STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
+EPOCHS, INPUTS = 6, 40
+_OPTIONS = {"train": ("--epochs", str(EPOCHS)), "bench": ("--inputs", str(INPUTS))}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left: its exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def error(self) -> tuple[str, str]:
+        """The error and its hint; fails unless these two lines are all of stderr."""
+        lines = self.err.splitlines()
+        assert len(lines) == 2, self.err
+        assert lines[0].startswith("error: "), self.err
+        assert lines[1].startswith("hint: "), self.err
+        return lines[0].removeprefix("error: "), lines[1].removeprefix("hint: ")
+
+
+def snap(*arguments: str) -> Outcome:
+    """`snap ARGUMENTS`, inside of this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_app(list(arguments))
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder of runs, and the program on it."""
+
+    runs: Path
+
+    @property
+    def run(self) -> Path:
+        """The latest run."""
+        return (self.runs / "latest").resolve()
+
+    def snap(self, command: str, *arguments: str) -> Outcome:
+        return snap(command, *arguments, "--runs-dir", str(self.runs))
+
+    def copy(self, runs: Path) -> "Workspace":
+        shutil.copytree(self.runs, runs, symlinks=True)
+        return Workspace(runs)
+
+    def content(self) -> dict[str, str]:
+        """{path: sha256} of every file, and where links point to."""
+        return {
+            str(path.relative_to(self.runs)): os.readlink(path)
+            if path.is_symlink()
+            else hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(self.runs.rglob("*"))
+            if path.is_symlink() or path.is_file()
+        }
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The six commands on one run; do not change it, take a workspace."""
+
+    workspace: Workspace
+    outcomes: dict[str, Outcome]
+
+
+def need(*, tensorflow: bool = False, compiler: bool = False, emulator: bool = False) -> None:
+    """Skips a test where this machine lacks what it needs."""
+    if tensorflow and importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed (the extra train)")
+    for wanted, tool in ((compiler, toolchain.GCC), (emulator, toolchain.QEMU)):
+        if wanted and shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Each stage alone, on the output of the one before."""
+    need(tensorflow=True, compiler=True, emulator=True)
+    workspace = Workspace(tmp_path_factory.mktemp("finished") / "runs")
+    outcomes = {}
+    for stage in STAGES:
+        as_json = ("--json",) if stage in ("export-c", "flash", "bench") else ()
+        outcomes[stage] = workspace.snap(stage, *_OPTIONS.get(stage, ()), *as_json)
+        assert outcomes[stage].code == 0, outcomes[stage].err
+    return Finished(workspace, outcomes)
+
+
+@pytest.fixture
+def workspace(finished: Finished, tmp_path: Path) -> Iterator[Workspace]:
+    """A copy of the finished run that a test may damage."""
+    copied = finished.workspace.copy(tmp_path / "runs")
+    yield copied
+    shutil.rmtree(copied.runs, ignore_errors=True)

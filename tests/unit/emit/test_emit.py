@@ -1,0 +1,239 @@
+"""The generated C, compiled on the host with sanitizers, equals the integer reference."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapcli import fixedpoint as fx
+from snapcli.assets import asset_dir
+from snapcli.emit import Emitted, emit_model
+from snapcli.graph.monitor import Body, DeviceScores, Monitor, TapTensors
+from snapcli.graph.reader import read_tflite
+
+from ...golden.tflite_op import flatbuffer
+from ..tiny_monitor import MAPS, random_inputs, tiny_body, tiny_monitor, tiny_ops
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+LIBRARY = asset_dir("firmware") / "snapuq"
+FLAGS = (
+    *("cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{LIBRARY / 'include'}"),
+)
+INPUTS = 500
+# Reads inputs, writes results: int32 fields, logits, then the stages in the order of their marks.
+# The arena is on the heap and as large as promised, so that the sanitizer watches its ends.
+DRIVER = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "snap_golden.h"
+
+struct marks { unsigned char count, stage[15]; };
+
+static void mark(void *context, enum snapuq_stage stage)
+{
+    struct marks *marks = context;
+    marks->stage[marks->count++] = (unsigned char)stage;
+}
+
+int main(void)
+{
+    int8_t input[SNAP_MODEL_INPUT_BYTES];
+    void *arena = malloc(SNAP_MODEL_ARENA_BYTES);
+    memset(arena, 0xA5, SNAP_MODEL_ARENA_BYTES);
+    while (fread(input, 1, sizeof input, stdin) == sizeof input) {
+        struct snap_model_result result;
+        struct marks marks = {0};
+        struct snapuq_probe probe = {mark, &marks};
+        memset(&result, 0x5A, sizeof result);
+        snap_model_run(input, arena, &result, &probe);
+        int32_t head[4] = {result.predicted, result.abstain, (int32_t)result.score_q16,
+                           (int32_t)result.uncertainty_q16};
+        fwrite(head, sizeof head, 1, stdout);
+        fwrite(result.surprisal_q16, sizeof result.surprisal_q16, 1, stdout);
+        fwrite(result.logits, sizeof result.logits, 1, stdout);
+        fwrite(&marks, sizeof marks, 1, stdout);
+    }
+    for (int i = 0; i < SNAP_GOLDEN_COUNT; i++) {
+        struct snap_model_result result;
+        snap_model_run(snap_golden_input[i], arena, &result, 0);
+        if (SNAP_MODEL_TAPS > 0 && (result.predicted != snap_golden_expected[i].predicted ||
+            result.score_q16 != snap_golden_expected[i].score_q16 ||
+            result.uncertainty_q16 != snap_golden_expected[i].uncertainty_q16)) {
+            return 3;
+        }
+    }
+    free(arena);
+    return 0;
+}
+"""
+STAGES = ("BACKBONE", "HEADS", "CLASSIFIER", "MAP")
+
+
+def call(command: Sequence[str], stdin: bytes = b"") -> bytes:
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def emit(monitor: Monitor) -> Emitted:
+    return emit_model(monitor, random_inputs(4, seed=9))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The kernels, compiled once."""
+    folder = tmp_path_factory.mktemp("library")
+    sources = sorted((LIBRARY / "src").glob("*.c"))
+    objects = [str(folder / f"{source.stem}.o") for source in sources]
+    for source, built in zip(sources, objects, strict=True):
+        call([*FLAGS, "-c", str(source), "-o", built])
+    return objects
+
+
+def build(monitor: Monitor, folder: Path, library: list[str], *defines: str) -> str:
+    for name, text in {**emit(monitor).files, "driver.c": DRIVER}.items():
+        (folder / name).write_text(text)
+    sources = [str(path) for path in sorted(folder.glob("*.c"))]
+    program = str(folder / "program")
+    call([*FLAGS, *defines, *sources, *library, "-o", program])
+    return program
+
+
+def run(program: str, x: np.ndarray, taps: int) -> np.ndarray:
+    """A record per input, fields as the driver writes them."""
+    record = np.dtype(
+        [
+            ("predicted", "<i4"),
+            ("abstain", "<i4"),
+            ("score_q16", "<u4"),
+            ("uncertainty_q16", "<u4"),
+            ("surprisal_q16", "<u4", (max(taps, 1),)),
+            ("logits", "i1", (5,)),
+            ("marks", "u1"),
+            ("stage", "u1", (15,)),
+        ]
+    )
+    return np.frombuffer(call([program], x.tobytes()), record)
+
+
+def check(found: np.ndarray, expected: DeviceScores) -> None:
+    for name, values in vars(expected).items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+EXTREMES = {
+    "never": replace(tiny_monitor().decision, threshold_q16=65537),
+    "always": replace(tiny_monitor().decision, threshold_q16=0),
+    "one step": replace(
+        tiny_monitor().decision,
+        map=fx.MapIsotonic(0, np.zeros(0, np.uint32), np.array([777], np.uint32)),
+    ),
+    "largest numbers": replace(
+        tiny_monitor().decision, map=fx.MapGated(-(2**31), 2**31 - 1, 2**31 - 1, -(2**31))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_c_equals_the_reference(kind: str, tmp_path: Path, library: list[str]) -> None:
+    monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=4)
+    expected = monitor.run(x)
+    check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    # The inputs are worth comparing: they differ in class, decision and U.
+    assert len(np.unique(expected.predicted)) > 1
+    assert set(expected.abstain) == {False, True}
+    assert len(np.unique(expected.uncertainty_q16)) > 2
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: list[str]) -> None:
+    monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=5)
+    program = build(monitor, tmp_path, library, "-DSNAP_MODEL_WITHOUT_HEADS")
+    found, expected = run(program, x, taps=0), monitor.run(x)
+    np.testing.assert_array_equal(found["predicted"], expected.predicted)
+    np.testing.assert_array_equal(found["logits"], expected.logits)
+    for name in ("abstain", "score_q16", "uncertainty_q16", "surprisal_q16"):
+        assert not found[name].any(), name
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_c_equals_the_reference_at_the_ends(name: str, tmp_path: Path, library: list[str]) -> None:
+    monitor, x = replace(tiny_monitor(), decision=EXTREMES[name]), random_inputs(50, seed=6)
+    check(run(build(monitor, tmp_path, library), x, taps=2), monitor.run(x))
+
+
+@pytest.mark.parametrize("name", ["map", "result", "while", "7-Ätna", "stem_layer"])
+def test_a_layer_may_have_any_name(name: str, tmp_path: Path, library: list[str]) -> None:
+    """Names come from whoever trained the model."""
+    content = flatbuffer(tiny_ops(), {name: 1, "stem": 0, "block": 2, "logits": 4})
+    graph, body = read_tflite(content), tiny_body()
+    spatial = graph.outputs[name]
+    taps = (TapTensors("stem", spatial), TapTensors(spatial, "block"))
+    monitor = Monitor(Body(graph, taps, body.heads), tiny_monitor().decision)
+    x = random_inputs(20)
+    check(run(build(monitor, tmp_path, library), x, taps=2), tiny_monitor().run(x))
+
+
+@pytest.mark.parametrize(
+    ("defines", "expected"),
+    [
+        # The two heads end where their blocks do; the rest of the backbone lies between.
+        ((), "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER MAP"),
+        (("-DSNAP_MODEL_WITHOUT_HEADS",), "BACKBONE BACKBONE BACKBONE CLASSIFIER"),
+    ],
+)
+def test_every_stage_is_marked_when_it_ends(
+    defines: tuple[str, ...], expected: str, tmp_path: Path, library: list[str]
+) -> None:
+    program = build(tiny_monitor(), tmp_path, library, *defines)
+    (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
+    assert " ".join(STAGES[s] for s in found["stage"][: found["marks"]]) == expected
+
+
+def test_the_same_monitor_gives_the_same_bytes() -> None:
+    assert emit(tiny_monitor()) == emit(tiny_monitor())
+
+
+def test_the_identity_follows_the_content() -> None:
+    first = emit(tiny_monitor())
+    other = replace(tiny_monitor(), decision=EXTREMES["never"])
+    assert f'"{first.model_id}"' in first.files["snap_model.h"]
+    assert emit(other).model_id != first.model_id
+
+
+def test_the_source_reads_as_the_network() -> None:
+    body = emit(tiny_monitor()).files["snap_model.c"].partition("void snap_model_run(")[2]
+    calls = re.findall(r"snapuq_(\w+)\(&?(\w+)(?:, (\w+))?(?:, (\w+))?", body)
+    kernels = [c for c in calls if c[1].endswith("_layer")]
+    assert kernels == [
+        ("conv_s8", "stem_layer", "input", "stem"),
+        ("depthwise_conv_s8", "spatial_layer", "stem", "spatial"),
+        ("conv_s8", "block_layer", "spatial", "block"),
+        ("mean_s8", "layer_3_layer", "block", "layer_3"),
+        ("fully_connected_s8", "logits_layer", "layer_3", "logits"),
+    ]
+    sums = [c[1] for c in calls if c[0] == "pool_sum_s8"]
+    assert sums == ["stem", "spatial", "block"]
+
+
+def test_sizes_are_those_of_the_arrays() -> None:
+    """constant_bytes is what the export check compares with the flash: count it in the C."""
+    emitted = emit(tiny_monitor())
+    width = {"int8_t": 1, "uint16_t": 2, "int32_t": 4, "uint32_t": 4}
+    sources = "".join(t for name, t in emitted.files.items() if name.endswith(".c"))
+    arrays = re.findall(r"^(?:static )?const (\w+) \w+\[(\d+)\]", sources, re.MULTILINE)
+    weights = 2 * 4  # tap_weight_q16, which the sum leaves out beside kilobytes
+    golden = 4 * emitted.input_bytes
+    counted = sum(width[ctype] * int(count) for ctype, count in arrays) - weights + golden
+    assert emitted.constant_bytes == counted
+    header = emitted.files["snap_model.h"]
+    assert f"SNAP_MODEL_ARENA_BYTES {emitted.arena_bytes}\n#endif" in header
+    assert f"SNAP_MODEL_INPUT_BYTES {emitted.input_bytes}" in header
