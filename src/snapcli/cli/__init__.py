@@ -1,5 +1,6 @@
 """The command line: one file per command. Each parses, calls one stage, and renders."""
 
+import signal
 import sys
 
 import typer
@@ -76,4 +77,6 @@ _register()
 
 
 def main() -> None:
+    # A polite kill unwinds like any exit: no emulator and no temporary folder stays behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(run_app(sys.argv[1:]))

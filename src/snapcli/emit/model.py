@@ -29,11 +29,11 @@ from snapcli.graph.plan import Plan, plan_arena
 
 _WITHOUT = "SNAP_MODEL_WITHOUT_HEADS"
 # What a layer may be called, but a variable of snap_model_run may not.
-_TAKEN = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while "
-    "input arena result probe base i confidence map threshold_q16 tap_weight_q16".split()
+_TAKEN = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
+    "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
+    "union|unsigned|void|volatile|while|"
+    "input|arena|result|probe|base|i|confidence|map|threshold_q16|tap_weight_q16"
 )
 
 
@@ -145,7 +145,7 @@ def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
 
 
 def _c_name(name: str) -> str:
-    return f"{name}_" if name in _TAKEN else re.sub(r"\W", "_", name)
+    return f"{name}_" if _TAKEN.fullmatch(name) else re.sub(r"\W", "_", name)
 
 
 def _output(name: str, out: OutputS8, arrays: list[str]) -> str:

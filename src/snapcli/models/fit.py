@@ -47,7 +47,7 @@ class Progress:
 _ALPHA_VARIANCE = 1e-4
 _ALPHA_WEIGHTS = 5e-4
 _BATCH = 512
-_POSTHOC_STEPS, _POSTHOC_RATE = 300, 1e-2
+_POSTHOC_STEPS, _POSTHOC_RATE = 400, 3e-2
 # In this last share of the epochs batch statistics are frozen: the heads then fit the
 # activations that inference will compute, and E[e] comes out near 1.
 _FROZEN_SHARE = 0.3

@@ -48,12 +48,13 @@ def _regress(columns: list[Array], wrong: NDArray[np.bool_]) -> tuple[float, lis
     or doubt grows: a column that comes out negative is dropped and the rest is fitted again.
     """
     slopes = [0.0] * len(columns)
-    kept = list(range(len(columns)))
+    # A constant column says nothing, and dividing by its deviation would drown the others.
+    kept = [k for k, column in enumerate(columns) if np.ptp(column) > 0]
     while kept and 0 < wrong.sum() < len(wrong):
         x = np.stack([columns[k] for k in kept], axis=-1)
         scale = x.std(axis=0) + 1e-12  # so that the light ridge treats all columns alike
         model = LogisticRegression(C=1e3, max_iter=1000, class_weight="balanced")
-        found = model.fit(x / scale, wrong).coef_[0]
+        found = model.fit((x - x.mean(axis=0)) / scale, wrong).coef_[0]
         if np.all(found >= 0):
             for k, slope in zip(kept, found / scale, strict=True):
                 slopes[k] = float(slope)

@@ -1,0 +1,171 @@
+"""Maps are judged on corruption types that they have not seen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from snapcli.score.calibration import (
+    HARM,
+    Condition,
+    Conditions,
+    choose_map,
+    choose_threshold,
+    evaluate,
+    fit_map,
+)
+from snapcli.score.maps import MAPS, Features
+
+TYPES = ("noise", "blur", "contrast", "shift")
+# Types are dealt out in turn: those beside each other are fitted together.
+HALVES = (("noise", "contrast"), ("blur", "shift"))
+every_map = pytest.mark.parametrize("kind", MAPS)
+
+
+def condition(rng: np.random.Generator, count: int, shift: float) -> Condition:
+    log_score = rng.normal(shift, 0.4, count)
+    error_logit = rng.normal(-3 + shift, 2, count)
+    doubt = expit(error_logit) * rng.uniform(0.7, 1.0, count)
+    wrong = rng.random(count) < expit(0.8 * error_logit + shift)
+    return Condition(Features(np.exp(log_score), error_logit, doubt), wrong)
+
+
+def conditions(seed: int) -> Conditions:
+    rng = np.random.default_rng(seed)
+    return Conditions(
+        condition(rng, 300, 0.0),
+        {
+            (name, severity): condition(rng, 100, 0.3 * severity * (1 + i / 4))
+            for i, name in enumerate(TYPES)
+            for severity in (1, 2, 3)
+        },
+    )
+
+
+def only(judged: Conditions, types: tuple[str, ...]) -> Conditions:
+    return replace(
+        judged, corrupted={key: c for key, c in judged.corrupted.items() if key[0] in types}
+    )
+
+
+def poisoned(dev: Conditions, name: str) -> Conditions:
+    """One type turned upside down: the surest inputs are the wrong ones, all at odd scores."""
+
+    def upside_down(c: Condition) -> Condition:
+        f = c.features
+        order = np.argsort(f.error_logit)
+        wrong = np.zeros(len(order), bool)
+        wrong[order[: len(order) // 2]] = True
+        return Condition(Features(f.score**-2, f.error_logit, f.doubt), wrong)
+
+    return replace(
+        dev,
+        corrupted={k: upside_down(c) if k[0] == name else c for k, c in dev.corrupted.items()},
+    )
+
+
+@every_map
+@pytest.mark.parametrize("name", TYPES)
+def test_no_map_has_seen_the_type_that_it_is_judged_on(kind: str, name: str) -> None:
+    dev, test = conditions(1), conditions(2)
+    fitted = fit_map(kind, dev, list(TYPES))
+    same, other = HALVES if name in HALVES[0] else HALVES[::-1]
+
+    def figure(data: Conditions, judged: tuple[str, ...]) -> float:
+        return evaluate(fitted, data, only(test, judged), {}).errors["U"].per_cell.auroc
+
+    poison = poisoned(dev, name)
+    # Types of the poisoned one's own half are judged by the map of the other half.
+    assert figure(poison, same) == figure(dev, same)
+    # And the poison is strong enough to be noticed where it is allowed to act.
+    assert figure(poison, other) != figure(dev, other)
+
+
+def test_the_deployed_map_is_fitted_on_all_types_and_clean_data() -> None:
+    dev = conditions(1)
+    choice = choose_map("gated", dev)
+    parts = [dev.clean, *dev.corrupted.values()]
+    clean = np.arange(sum(len(p.wrong) for p in parts)) < len(dev.clean.wrong)
+    features = Features.concatenate([p.features for p in parts])
+    assert choice.map == MAPS["gated"].fit(
+        features, np.concatenate([p.wrong for p in parts]), clean
+    )
+
+
+def spoiled(data: Conditions, columns: tuple[str, ...]) -> Conditions:
+    """With these features shuffled within each condition: they then say nothing about errors."""
+    rng = np.random.default_rng(0)
+
+    def shuffled(c: Condition) -> Condition:
+        found = {k: rng.permutation(getattr(c.features, k)) for k in columns}
+        return Condition(replace(c.features, **found), c.wrong)
+
+    return Conditions(shuffled(data.clean), {k: shuffled(c) for k, c in data.corrupted.items()})
+
+
+@pytest.mark.parametrize(
+    ("columns", "harmless"),
+    [
+        ((), True),
+        # The isotonic and the logistic map have nothing left but S, the gated one is whole.
+        (("doubt",), True),
+        # Only max-probability ranks within a condition: the gated map, which has it, is right.
+        (("score", "doubt"), True),
+    ],
+)
+def test_auto_takes_the_best_map_that_does_no_harm(
+    columns: tuple[str, ...], harmless: bool
+) -> None:
+    dev = spoiled(conditions(3), columns)
+    choice = choose_map("auto", dev)
+    assert set(choice.dev) == set(MAPS)
+    confidence = evaluate(choice.map, dev, dev, {}).errors["max-probability"].per_cell.auroc
+    allowed = [k for k, d in choice.dev.items() if d.per_cell.auroc >= confidence - HARM]
+    assert bool(allowed) == harmless
+    assert choice.map.kind == max(allowed, key=lambda k: choice.dev[k].pooled.auroc)
+    for d in choice.dev.values():
+        assert f"{d.pooled.auroc:.3f} / {d.per_cell.auroc:.3f}" in choice.reason
+    # The figures are the cross-fitted ones that evaluate reports for that map.
+    assert evaluate(choice.map, dev, dev, {}).errors["U"] == choice.dev[choice.map.kind]
+
+
+@every_map
+def test_a_named_map_is_taken(kind: str) -> None:
+    choice = choose_map(kind, conditions(1))
+    assert choice.map.kind == kind
+    assert choice.reason == "asked for"
+
+
+def test_the_report_compares_u_with_its_parts() -> None:
+    dev, test = conditions(1), conditions(2)
+    fitted = choose_map("gated", dev).map
+    foreign = condition(np.random.default_rng(9), 80, 4.0).features
+    report = evaluate(fitted, dev, test, {"foreign": foreign})
+    assert set(report.errors) == set(report.ood["foreign"]) == {"U", "S", "max-probability"}
+    right = ~test.clean.wrong
+    lower = test.clean.features.score[right][:, None] < foreign.score[None, :]
+    # The AUROC is the share of pairs in the right order.
+    assert report.ood["foreign"]["S"].auroc == pytest.approx(lower.mean())
+    assert report.errors["S"].cells == len(test.corrupted)
+
+
+def test_thresholds_are_taken_where_they_belong() -> None:
+    dev = conditions(1)
+    fitted = choose_map("gated", dev).map
+    clean = fitted(dev.clean.features)
+    everything = np.concatenate([clean, *(fitted(c.features) for c in dev.corrupted.values())])
+
+    by_coverage = choose_threshold("coverage", 0.9, fitted, dev)
+    assert np.mean(clean < by_coverage) == pytest.approx(0.9, abs=1 / len(clean))
+    by_budget = choose_threshold("budget", 0.2, fitted, dev)
+    assert np.mean(everything >= by_budget) == pytest.approx(0.2, abs=1 / len(everything))
+    by_f1 = choose_threshold("f1", 0.5, fitted, dev)
+    assert by_f1 == choose_threshold("f1", 0.1, fitted, dev)
+    assert by_f1 in everything
+
+
+def test_types_keep_their_order_and_accuracy_is_that_of_clean_data() -> None:
+    dev = conditions(1)
+    assert dev.types() == list(TYPES)
+    assert dev.accuracy() == pytest.approx(np.mean(~dev.clean.wrong))
