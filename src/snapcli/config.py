@@ -177,7 +177,7 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
         expected = type(defaults[key])
         if expected is tuple and isinstance(value, list):
             value = tuple(value)
-        if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        if expected is float and type(value) is int and abs(value) < 2**53:
             value = float(value)
         words = not isinstance(value, tuple) or all(isinstance(v, str) for v in value)
         if type(value) is not expected or not words:

@@ -104,12 +104,14 @@ class Run:
             damage = self._damage(relative, None if Path(relative).name == unchecked else digest)
             if damage:
                 return StageState(stage, "damaged", f"damaged: {relative} {damage}", stage)
-        for before, digest in record["inputs"].items():
+        # Inputs that are out of date themselves come first: they have to be made first.
+        for before in record["inputs"]:
             state = self.state(before)
             if state.status != "done":
                 return StageState(
                     stage, "stale", f"stale: {before} is {state.detail}", state.origin
                 )
+        for before, digest in record["inputs"].items():
             if self.digest(before) != digest:
                 return StageState(stage, "stale", f"stale: {before} has changed since", stage)
         return StageState(stage, "done", "up to date", stage)
@@ -156,8 +158,8 @@ class Run:
                 }
                 outputs |= {name: sha256(self.root / name) for name in beside}
                 temporary.chmod(0o755)
-                _replace(temporary, final)
-                self._record(stage, after, outputs, seed)
+                with _replaced(temporary, final):
+                    self._record(stage, after, outputs, seed)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -174,14 +176,16 @@ class Run:
     def _record(
         self, stage: str, after: tuple[str, ...], outputs: dict[str, str], seed: int | None
     ) -> None:
-        self._manifest["stages"][stage] = {
+        record = {
             "inputs": {before: self.digest(before) for before in after},
             "outputs": outputs,
             "seed": seed,
             "versions": _versions(),
             "argv": [Path(sys.argv[0]).name, *sys.argv[1:]],
         }
-        _write_manifest(self.root, self._manifest)
+        manifest = {**self._manifest, "stages": {**self._manifest["stages"], stage: record}}
+        _write_manifest(self.root, manifest)
+        self._manifest = manifest
 
 
 def folder_of(stage: str) -> str:
@@ -233,10 +237,10 @@ def _read_manifest(root: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
         schema = manifest["schema"]
-        stages = manifest["stages"]
-        whole = isinstance(stages, dict) and all(
+        # What another schema holds is not ours to judge.
+        whole = schema != SCHEMA or all(
             isinstance(record[part], dict)
-            for record in stages.values()
+            for record in manifest["stages"].values()
             for part in ("inputs", "outputs")
         )
     except FileNotFoundError:
@@ -244,7 +248,7 @@ def _read_manifest(root: Path) -> dict[str, Any]:
             f"{root} is not a run directory: it has no {MANIFEST}",
             "Give a directory that snap train made, for example runs/digits-001.",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         whole, schema = False, SCHEMA
     if not whole:
         raise ArtifactError(f"{path} cannot be read", "Start a new run: snap train") from None
@@ -263,8 +267,11 @@ def _write_manifest(root: Path, manifest: dict[str, Any]) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replaces the file as a whole."""
     partial = path.with_name(f".{path.name}.new")
-    partial.write_text(dumps(value) + "\n")
-    partial.replace(path)
+    try:
+        partial.write_text(dumps(value) + "\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> Any:
@@ -281,13 +288,21 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _replace(temporary: Path, final: Path) -> None:
-    """Puts a folder in the place of another, which is gone only after the new one is there."""
+@contextmanager
+def _replaced(temporary: Path, final: Path) -> Iterator[None]:
+    """Puts a folder in the place of another, which comes back if the block fails."""
     old = final.with_name(f".{final.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if final.exists():
         final.rename(old)
-    temporary.rename(final)
+    try:
+        temporary.rename(final)
+        yield
+    except BaseException:
+        shutil.rmtree(final, ignore_errors=True)
+        if old.exists():
+            old.rename(final)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

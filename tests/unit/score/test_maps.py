@@ -172,6 +172,9 @@ def test_a_constant_feature_does_no_harm(kind: str, constant: str) -> None:
     if constant == "doubt":
         values["error_logit"] = values["doubt"]
     found = MAPS[kind].fit(Features(**values), wrong, clean)
+    if isinstance(found, GatedMap | LogisticMap):
+        # It says nothing, so elsewhere, where it is not constant, it must not count either.
+        assert (found.b1, found.b2)[constant == "doubt"] == 0
     u = found(Features(**values))
     assert np.mean(u) == pytest.approx(wrong.mean(), abs=2e-4)
     # The other feature still tells the wrong from the right.

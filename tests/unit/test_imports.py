@@ -1,0 +1,158 @@
+"""The arrows of the architecture, read from the source."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import snapcli
+
+PACKAGE = Path(snapcli.__file__).parent
+# From the top down: a part imports only itself and what stands below it.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"__main__"}),
+    frozenset({"cli"}),
+    frozenset({"console"}),
+    frozenset({"stages"}),
+    frozenset({"models", "emit", "device"}),
+    frozenset({"heads", "toolchain"}),
+    frozenset({"data", "graph"}),
+    frozenset({"score"}),
+    frozenset({"metrics", "fixedpoint"}),
+    frozenset({"runs", "config", "targets"}),
+    frozenset({"assets", "jsontext"}),
+    frozenset({"errors"}),
+)
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+MODULES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
+TENSORFLOW = {"tensorflow", "tf_keras", "keras", "tensorflow_model_optimization"}
+
+
+def part_of(module: str) -> str:
+    return module.partition("/")[0].removesuffix(".py")
+
+
+@cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text("utf-8"))
+
+
+def imported(node: ast.AST) -> list[str]:
+    """Dotted names that one statement imports; `from snapcli import runs` is snapcli.runs."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute here"
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def imports(module: str) -> list[str]:
+    """Everywhere in the module, also inside of functions."""
+    return [name for node in ast.walk(parsed(module)) for name in imported(node)]
+
+
+def at_import_time(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported: all but the insides of functions."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from at_import_time(child)
+
+
+def calls(module: str) -> list[str]:
+    """Dotted names of what is called, as it is written."""
+    return [ast.unparse(n.func) for n in ast.walk(parsed(module)) if isinstance(n, ast.Call)]
+
+
+def test_every_part_has_its_layer() -> None:
+    assert {part_of(module) for module in MODULES} - {"__init__"} == set(LEVEL)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_arrows_never_reverse(module: str) -> None:
+    part = part_of(module)
+    ours = [name.split(".")[1] for name in imports(module) if name.startswith("snapcli.")]
+    if part == "__init__":
+        assert ours == []
+        return
+    upwards = [other for other in ours if other != part and LEVEL[other] <= LEVEL[part]]
+    assert upwards == []
+
+
+@pytest.mark.parametrize("part", ["device", "toolchain"])
+def test_the_link_to_a_board_knows_no_models(part: str) -> None:
+    known = {
+        name.split(".")[1]
+        for module in MODULES
+        if part_of(module) == part
+        for name in imports(module)
+        if name.startswith("snapcli.")
+    }
+    assert known <= {"device", "toolchain", "targets", "assets", "errors"}
+
+
+def importers(package: str) -> set[str]:
+    return {
+        module
+        for module in MODULES
+        if any(name.split(".")[0] == package for name in imports(module))
+    }
+
+
+def test_only_the_console_imports_rich() -> None:
+    assert importers("rich") == {"console.py"}
+
+
+def test_only_the_command_line_imports_typer() -> None:
+    assert {part_of(module) for module in importers("typer")} == {"cli"}
+
+
+def test_only_the_toolchain_starts_processes() -> None:
+    starts = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn")
+    guilty = {m for m in MODULES if any(call.startswith(starts) for call in calls(m))}
+    assert guilty == {"toolchain.py"}
+    # No way around these names: they are not imported one by one, nor other ways used.
+    for module in MODULES:
+        names = imports(module)
+        assert not any(name.startswith(("subprocess.", "multiprocessing", "pty")) for name in names)
+        assert "os.system" not in names
+
+
+def test_only_the_command_line_prints_and_exits() -> None:
+    loud = {"print", "sys.exit", "exit", "quit", "os._exit"}
+    guilty = {part_of(m) for m in MODULES if loud & set(calls(m))}
+    assert guilty <= {"cli", "console", "__main__"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_tensorflow_is_imported_inside_functions_only(module: str) -> None:
+    early = [name for node in at_import_time(parsed(module)) for name in imported(node)]
+    assert TENSORFLOW.isdisjoint(name.split(".")[0] for name in early)
+
+
+def test_importing_everything_loads_no_tensorflow() -> None:
+    names = [
+        "snapcli." + module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for module in MODULES
+        if module not in ("__init__.py", "__main__.py")
+    ]
+    script = (
+        "import importlib, sys\n"
+        f"for name in {names}: importlib.import_module(name)\n"
+        f"print(sorted({TENSORFLOW} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_checks_see_what_they_should() -> None:
+    """TensorFlow is used, just late: were nothing found, the tests above would prove nothing."""
+    assert "models/fit.py" in importers("tensorflow")
+    assert "device/emulator.py" in importers("subprocess")
