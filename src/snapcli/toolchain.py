@@ -1,5 +1,6 @@
 """The only place that starts the compiler, its companions and the emulator."""
 
+import errno
 import os
 import re
 import shutil
@@ -190,6 +191,8 @@ def _run(
             f" overflows by {excess} bytes.",
             "Use a smaller model or a bigger target.",
         )
+    if os.strerror(errno.ENOSPC) in result.stderr:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(cwd))
     lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
     first = next((line for line in lines if re.search(r"error: |undefined ", line)), lines[0])
     raise ToolchainError(

@@ -406,12 +406,7 @@ def small_disk(workspace: Workspace, tmp_path: Path) -> Iterator[Workspace]:
     "command",
     [
         "export-c",
-        pytest.param(
-            "flash",
-            marks=pytest.mark.xfail(
-                strict=True, reason="toolchain.py takes a full disk for C that does not compile"
-            ),
-        ),
+        "flash",
         "bench",
     ],
 )

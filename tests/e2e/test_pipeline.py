@@ -12,6 +12,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from snapcli.data import load_dataset
 from snapcli.device.protocol import Client, Inference
+from snapcli.fixedpoint import ConvS8
 from snapcli.graph.monitor import load_monitor
 from tests.conftest import INPUTS, STAGES, Finished, Workspace
 
@@ -219,7 +220,9 @@ def golden_inputs(header: str) -> list[bytes]:
 
 def test_one_flipped_bit_of_a_weight_is_found(workspace: Workspace) -> None:
     layers = load_monitor(workspace.run / "quantize").body.graph.layers
-    weights = next(layer for layer in layers if layer.name == "block4").kernel.weights.tobytes()
+    kernel = next(layer.kernel for layer in layers if layer.name == "block4")
+    assert isinstance(kernel, ConvS8)
+    weights = kernel.weights.tobytes()
     elf = workspace.run / "build/qemu-m4/firmware.elf"
     image = bytearray(elf.read_bytes())
     assert image.count(weights) == 1

@@ -80,7 +80,8 @@ def depthwise_conv_s8(layer: ConvS8, x: NDArray[np.int8]) -> NDArray[np.int8]:
         accumulator = np.zeros(output[part].shape, np.int32)
         for ky, kx in np.ndindex(layer.kernel_h, layer.kernel_w):
             tap = windows[:, :, :, ky, kx]
-            accumulator += np.repeat(tap, repeat, axis=-1) * weights[ky, kx]
+            wide = tap if repeat == 1 else np.repeat(tap, repeat, axis=-1)
+            accumulator += wide * weights[ky, kx]
         output[part] = _output(layer.out, accumulator.astype(np.int64))
     return output
 
