@@ -52,7 +52,9 @@ def _register() -> None:
 
     for module in (train, calibrate, quantize, export_c, flash, bench, demo, run, show, doctor):
         name = module.__name__.rpartition(".")[2]
-        app.command(name.replace("_", "-"), epilog=module.EXAMPLES)(getattr(module, name))
+        # \b keeps the lines below it as they are.
+        examples = "\n".join(["\b", "Examples:", *(f"  {line}" for line in module.EXAMPLES)])
+        app.command(name.replace("_", "-"), epilog=examples)(getattr(module, name))
 
 
 def run_app(arguments: list[str]) -> int:

@@ -10,7 +10,9 @@ from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
 from snapcli.config import override
 
 EXAMPLES = (
-    "Examples:  snap bench  |  snap bench --inputs 1000 --json  |  snap bench --port /dev/ttyACM0"
+    "snap bench",
+    "snap bench --inputs 1000 --json",
+    "snap bench --port /dev/ttyACM0",
 )
 
 
@@ -25,7 +27,7 @@ def bench(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Time the firmware on test inputs and check every answer bit for bit."""
+    """Time the firmware, check its answers bit for bit."""
     from snapcli.runs import open_run
     from snapcli.stages.bench import bench as stage
     from snapcli.stages.recipe import run_recipe

@@ -10,8 +10,9 @@ from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import override
 
 EXAMPLES = (
-    "Examples:  snap calibrate  |  snap calibrate --map gated --target 0.95  |  "
-    "snap calibrate --threshold budget --target 0.1"
+    "snap calibrate",
+    "snap calibrate --map gated --target 0.95",
+    "snap calibrate --threshold budget --target 0.1",
 )
 
 
@@ -35,7 +36,7 @@ def calibrate(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Turn surprise into a probability of error, and choose where to abstain."""
+    """Turn surprise into a probability of error."""
     from snapcli.runs import open_run
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.recipe import run_recipe

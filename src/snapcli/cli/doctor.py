@@ -5,11 +5,14 @@ import typer
 from snapcli import console
 from snapcli.cli.options import AsJson
 
-EXAMPLES = "Examples:  snap doctor  |  snap doctor --json"
+EXAMPLES = (
+    "snap doctor",
+    "snap doctor --json",
+)
 
 
 def doctor(json: AsJson = False) -> None:
-    """Say what is installed, what is missing, and the command that installs it."""
+    """Say what is installed, what is missing, how to get it."""
     from snapcli.errors import ToolchainError
     from snapcli.stages.doctor import doctor as stage
 

@@ -5,7 +5,10 @@ from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
 from snapcli.config import override
 
-EXAMPLES = "Examples:  snap export-c  |  snap export-c --target small-mcu"
+EXAMPLES = (
+    "snap export-c",
+    "snap export-c --target small-mcu",
+)
 
 
 def export_c(
@@ -14,7 +17,7 @@ def export_c(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Write the int8 model and its monitor as C, if it fits the target."""
+    """Write model and monitor as C, if they fit the target."""
     from snapcli.runs import open_run
     from snapcli.stages.export_c import export_c as stage
     from snapcli.stages.recipe import run_recipe

@@ -4,7 +4,10 @@ from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
 
-EXAMPLES = "Examples:  snap flash  |  snap flash --target qemu-m7"
+EXAMPLES = (
+    "snap flash",
+    "snap flash --target qemu-m7",
+)
 
 
 def flash(
@@ -13,7 +16,7 @@ def flash(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Build the firmware and prove in the emulator that it boots."""
+    """Build the firmware; prove in the emulator that it boots."""
     from snapcli.runs import open_run
     from snapcli.stages.flash import flash as stage
     from snapcli.stages.recipe import run_recipe

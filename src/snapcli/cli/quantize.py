@@ -9,7 +9,11 @@ from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import override
 
-EXAMPLES = "Examples:  snap quantize  |  snap quantize --samples 200  |  snap quantize --json"
+EXAMPLES = (
+    "snap quantize",
+    "snap quantize --samples 200",
+    "snap quantize --json",
+)
 
 
 def quantize(
@@ -20,7 +24,7 @@ def quantize(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Turn model and heads into int8, refit map and threshold to it, and report the drift."""
+    """Turn model, heads, map and threshold into integers."""
     from snapcli.runs import open_run
     from snapcli.stages.quantize import quantize as stage
     from snapcli.stages.recipe import run_recipe

@@ -8,8 +8,8 @@ import typer
 from snapcli.cli.options import RUNS, AsJson, RunsDir
 
 EXAMPLES = (
-    "Examples:  snap run pipelines/digits.toml  |  "
-    "snap run digits --set train.epochs=5 --set export-c.target=qemu-m7"
+    "snap run pipelines/digits.toml",
+    "snap run digits --set train.epochs=5 --set export-c.target=qemu-m7",
 )
 
 
@@ -31,7 +31,7 @@ def run(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Run a recipe: the six stages with their options, from training to measured firmware."""
+    """Run a recipe: the six above with their options."""
     from snapcli.cli.pipeline import run_pipeline
     from snapcli.config import load_recipe
 

@@ -8,7 +8,11 @@ import typer
 from snapcli import console
 from snapcli.cli.options import RUNS, AsJson, RunsDir
 
-EXAMPLES = "Examples:  snap show  |  snap show digits-002  |  snap show runs/digits-001 --json"
+EXAMPLES = (
+    "snap show",
+    "snap show digits-002",
+    "snap show runs/digits-001 --json",
+)
 
 
 def show(
@@ -16,7 +20,7 @@ def show(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Show what a run holds, its figures, and what is stale or damaged."""
+    """Show a run: its stages, figures, what is stale."""
     from snapcli.runs import open_run
     from snapcli.stages.show import show as stage
 

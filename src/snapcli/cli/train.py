@@ -10,8 +10,9 @@ from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import Recipe, override
 
 EXAMPLES = (
-    "Examples:  snap train  |  snap train --dataset digits --seed 17 --mode posthoc  |  "
-    "snap train --resume"
+    "snap train",
+    "snap train --dataset digits --seed 17 --mode posthoc",
+    "snap train --resume",
 )
 
 
@@ -37,7 +38,7 @@ def train(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Train a backbone together with its SNAP heads, into a new run directory."""
+    """Train a backbone with its SNAP heads, into a new run."""
     from snapcli.errors import InterruptedRunError, UsageError
     from snapcli.runs import CHECKPOINT, create_run, open_run
     from snapcli.stages.recipe import run_recipe
