@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from snapcli.config import TrainOptions
 from snapcli.console import OnProgress
 from snapcli.data import Dataset, Split, load_dataset
 from snapcli.heads.gaussian import GaussianHead
 from snapcli.models import load_backbone
-from snapcli.models.fit import Schedule, Trainer, load_model, pooled_activations
+from snapcli.models.fit import Trainer, load_model, pooled_activations
 from tests.conftest import Workspace, need
 
 EPOCHS = 4
@@ -67,7 +68,7 @@ def fit(few: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Callable[...,
 
     Small batches give the moving averages of the backbone enough steps to settle.
     """
-    brief = Schedule(epochs=2, batch_size=16, ramp=1, lambda_ss=1.0, lambda_reg=0.0)
+    brief = TrainOptions(epochs=2, batch_size=16, ramp=1, lambda_ss=1.0, lambda_reg=0.0)
 
     def trained(**options: Any) -> Trained:
         schedule = replace(brief, **options)
@@ -119,7 +120,7 @@ def test_posthoc_heads_leave_the_backbone_alone_and_fit_it(
 
 
 def test_the_seed_decides_everything(fit: Callable[..., Trained], posthoc: Trained) -> None:
-    again, other = fit(mode="posthoc"), fit(mode="posthoc", seed=Schedule().seed + 1)
+    again, other = fit(mode="posthoc"), fit(mode="posthoc", seed=TrainOptions().seed + 1)
     for part in ("backbone", "head_weights"):
         assert same(getattr(again, part), getattr(posthoc, part))
         assert not same(getattr(other, part), getattr(posthoc, part))

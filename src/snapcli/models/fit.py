@@ -2,37 +2,23 @@
 
 L = L_clf + lambda_ss L_ss + lambda_reg R. Joint mode lets L_ss shape the backbone, detach
 stops its gradient at the pooled activations, posthoc trains the backbone on L_clf alone and
-then the heads on activations that are computed once.
+then the heads on activations that are computed once. The learning rate decays by a cosine to
+1 % of its first value; lambda_ss ramps up linearly over the first epochs.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
+from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import GaussianHead, build_layer, negative_log_likelihood
 from snapcli.models.backbone import Backbone, Tap
-
-Mode = Literal["joint", "detach", "posthoc"]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Rates decay by a cosine to 1 % of learning_rate; lambda_ss ramps up over ramp epochs."""
-
-    mode: Mode = "joint"
-    epochs: int = 60
-    batch_size: int = 64
-    learning_rate: float = 3e-3
-    lambda_ss: float = 2e-2
-    ramp: int = 6
-    lambda_reg: float = 1e-4
-    seed: int = 13
 
 
 @dataclass(frozen=True)
@@ -59,20 +45,20 @@ class Trainer:
     """Holds the model, the heads and the optimizer; every epoch depends on (seed, epoch) only."""
 
     def __init__(
-        self, backbone: Backbone, taps: tuple[Tap, ...], data: Dataset, schedule: Schedule
+        self, backbone: Backbone, taps: tuple[Tap, ...], data: Dataset, options: TrainOptions
     ) -> None:
         import tensorflow as tf
         import tf_keras
 
         tf.config.experimental.enable_op_determinism()
-        tf_keras.utils.set_random_seed(schedule.seed)
-        self.data, self.schedule, self.taps = data, schedule, taps
+        tf_keras.utils.set_random_seed(options.seed)
+        self.data, self.options, self.taps = data, options, taps
         self.model = backbone.build(data.input_shape, len(data.class_names))
         shapes = {name: output.shape[-1] for name, output in self.model.output.items()}
         self.heads = [
             build_layer(shapes[t.before], shapes[t.after], t.rank, f"head_{t.after}") for t in taps
         ]
-        self.steps = -(-len(data.train) // schedule.batch_size)
+        self.steps = -(-len(data.train) // options.batch_size)
         self.epoch = 0
         self.history: list[Progress] = []
         self._optimizers = tuple(tf_keras.optimizers.Adam() for _ in range(2))
@@ -82,7 +68,7 @@ class Trainer:
 
     def _trained(self) -> tuple[list[Any], list[Any]]:
         """Variables of the backbone and of the heads, each with an optimizer of its own."""
-        heads = [] if self.schedule.mode == "posthoc" else self.heads
+        heads = [] if self.options.mode == "posthoc" else self.heads
         return self.model.trainable_variables, [v for h in heads for v in h.trainable_variables]
 
     def self_supervised_loss(
@@ -112,11 +98,11 @@ class Trainer:
             outputs = self.model(x, training=training)
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs["logits"])
             loss = tf.reduce_mean(losses)
-            if self.schedule.mode != "posthoc":
-                stop = self.schedule.mode == "detach"
+            if self.options.mode != "posthoc":
+                stop = self.options.mode == "detach"
                 activations = {name: pooled(outputs[name]) for name in self._tapped()}
                 surprise, penalty = self.self_supervised_loss(activations, stop, training)
-                loss += lambda_ss * surprise + self.schedule.lambda_reg * penalty
+                loss += lambda_ss * surprise + self.options.lambda_reg * penalty
         variables = self._trained()
         gradients = tape.gradient(loss, variables)
         rates = (rate, _HEAD_RATE * rate)
@@ -132,17 +118,17 @@ class Trainer:
     def run_epoch(self) -> Progress:
         import tensorflow as tf
 
-        schedule, train = self.schedule, self.data.train
-        rng = np.random.default_rng([schedule.seed, self.epoch])
+        options, train = self.options, self.data.train
+        rng = np.random.default_rng([options.seed, self.epoch])
         order = rng.permutation(len(train))
         x, y = self.data.augment(train.x[order], rng), train.y[order]
-        lambda_ss = schedule.lambda_ss * min(1.0, self.epoch / max(1, schedule.ramp))
-        training = self.epoch < (1 - _FROZEN_SHARE) * schedule.epochs
+        lambda_ss = options.lambda_ss * min(1.0, self.epoch / max(1, options.ramp))
+        training = self.epoch < (1 - _FROZEN_SHARE) * options.epochs
         results = []
         for k in range(self.steps):
-            batch = slice(k * schedule.batch_size, (k + 1) * schedule.batch_size)
-            done = (self.epoch + k / self.steps) / schedule.epochs
-            rate = schedule.learning_rate * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done)))
+            batch = slice(k * options.batch_size, (k + 1) * options.batch_size)
+            done = (self.epoch + k / self.steps) / options.epochs
+            rate = options.learning_rate * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done)))
             results.append(
                 self._step(
                     tf.constant(x[batch]),
@@ -154,16 +140,16 @@ class Trainer:
             )
         self.epoch += 1
         loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
-        return Progress(self.epoch, schedule.epochs, float(loss), float(accuracy))
+        return Progress(self.epoch, options.epochs, float(loss), float(accuracy))
 
     def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
         """All remaining epochs; what was reached is in the checkpoint after each of them."""
-        while self.epoch < self.schedule.epochs:
+        while self.epoch < self.options.epochs:
             progress = self.run_epoch()
             self.history.append(progress)
             self.save(checkpoint)
             on_epoch(progress)
-        if self.schedule.mode == "posthoc":
+        if self.options.mode == "posthoc":
             self._fit_heads()
 
     def _fit_heads(self) -> None:
@@ -171,7 +157,7 @@ class Trainer:
         import tensorflow as tf
         import tf_keras
 
-        rng = np.random.default_rng([self.schedule.seed, self.schedule.epochs])
+        rng = np.random.default_rng([self.options.seed, self.options.epochs])
         train = self.data.train.x
         x = np.concatenate([train, *(self.data.augment(train, rng) for _ in range(3))])
         activations = {
@@ -189,7 +175,7 @@ class Trainer:
         def step() -> None:
             with tf.GradientTape() as tape:
                 surprise, penalty = self.self_supervised_loss(activations, False, False)
-                loss = surprise + self.schedule.lambda_reg * penalty
+                loss = surprise + self.options.lambda_reg * penalty
             gradients = tape.gradient(loss, variables)
             optimizer.apply_gradients(zip(gradients, variables, strict=True))
 
@@ -217,7 +203,7 @@ class Trainer:
 
     def restore(self, path: Path) -> None:
         """Raises ArtifactError for a checkpoint that is damaged or of another model."""
-        epochs = self.schedule.epochs
+        epochs = self.options.epochs
         try:
             with np.load(path) as saved:
                 for i, variable in enumerate(self._state()):

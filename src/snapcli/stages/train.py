@@ -9,7 +9,7 @@ from snapcli.data import dataset_names, load_dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
 from snapcli.models import load_backbone
-from snapcli.models.fit import Progress, Schedule, Trainer, pooled_activations
+from snapcli.models.fit import Progress, Trainer, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
 from snapcli.stages import OnProgress, silent
@@ -43,7 +43,7 @@ def train(
     require_tensorflow()
     with disk_errors(run.root):
         run.path(CONFIG).write_text(dump_recipe(recipe))
-    trainer = Trainer(backbone, taps, dataset, _schedule(options))
+    trainer = Trainer(backbone, taps, dataset, options)
     if resume:
         trainer.restore(checkpoint)
 
@@ -85,11 +85,6 @@ def check_options(options: TrainOptions) -> None:
         load_dataset(options.dataset)
     load_backbone(options.backbone).taps(options.taps)
     require_tensorflow()
-
-
-def _schedule(options: TrainOptions) -> Schedule:
-    names = Schedule.__dataclass_fields__
-    return Schedule(**{k: v for k, v in asdict(options).items() if k in names})
 
 
 def _max_probability(logits: np.ndarray) -> np.ndarray:
