@@ -11,20 +11,23 @@ EXP, LOG2, TAIL = "snap_model_exp_q15", "snap_model_log2_q15", "snap_model_tail_
 BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
 
 
+def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
+    """Those of the map."""
+    device_map = monitor.decision.map
+    if isinstance(device_map, MapIsotonic):
+        return {BREAKPOINTS: device_map.breakpoint_q16, VALUES: device_map.value_q16}
+    if isinstance(device_map, MapGated):
+        return {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
+    return {TAIL: sigmoid_tail_q16_table()}
+
+
 def tables(monitor: Monitor) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {
         table_name(tap.after): head.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
     found[EXP] = monitor.confidence.exp_q15
-    device_map = monitor.decision.map
-    if isinstance(device_map, MapIsotonic):
-        found[BREAKPOINTS] = device_map.breakpoint_q16
-        found[VALUES] = device_map.value_q16
-    else:
-        found[TAIL] = sigmoid_tail_q16_table()
-    if isinstance(device_map, MapGated):
-        found[LOG2] = log2_q15_table()
+    found |= shared_tables(monitor)
     return {name: table for name, table in found.items() if table.size}
 
 

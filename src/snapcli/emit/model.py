@@ -8,7 +8,7 @@ import numpy as np
 
 from snapcli.emit import luts
 from snapcli.emit.golden import emit_golden
-from snapcli.emit.heads import emit_heads, head_bytes, head_name
+from snapcli.emit.heads import emit_heads, head_name
 from snapcli.emit.steps import (
     HeadStep,
     LayerStep,
@@ -20,9 +20,8 @@ from snapcli.emit.steps import (
     scratch_buffer,
     sum_buffer,
 )
-from snapcli.emit.text import GENERATED, array, struct
-from snapcli.fixedpoint import ConvS8, FullyConnectedS8, MapGated, MapLogistic, MeanS8
-from snapcli.fixedpoint.output import OutputS8
+from snapcli.emit.text import GENERATED, array, constant_bytes, struct
+from snapcli.fixedpoint import FullyConnectedS8, MapGated, MapIsotonic, MapLogistic, MeanS8
 from snapcli.graph.graph import Layer
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.plan import Plan, plan_arena
@@ -64,11 +63,14 @@ def emit_model(monitor: Monitor, golden: np.ndarray) -> Emitted:
     }
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     files["snap_model.h"] = _header(monitor, digest, input_bytes, plain, full)
-    constants = (
-        sum(layer.constant_bytes for layer in body.graph.layers)
-        + sum(head_bytes(head) for head in body.heads)
-        + sum(t.nbytes for name, t in luts.tables(monitor).items() if "sigma" not in name)
-        + golden.size
+    constants = golden.size + sum(
+        constant_bytes(part)
+        for part in (
+            *(layer.kernel for layer in body.graph.layers),
+            *body.heads,
+            monitor.confidence,
+            *luts.shared_tables(monitor).values(),
+        )
     )
     return Emitted(files, digest, constants, full.arena_bytes, input_bytes)
 
@@ -132,7 +134,11 @@ def _parts(monitor: Monitor) -> str:
 
 
 def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
-    layers = [_layer(step.layer) for step in steps if isinstance(step, LayerStep)]
+    layers = [
+        struct(step.layer.kernel, f"{_c_name(step.layer.name)}_layer", {})
+        for step in steps
+        if isinstance(step, LayerStep)
+    ]
     return "\n".join(
         [
             GENERATED,
@@ -148,65 +154,24 @@ def _c_name(name: str) -> str:
     return f"{name}_" if _TAKEN.fullmatch(name) else re.sub(r"\W", "_", name)
 
 
-def _output(name: str, out: OutputS8, arrays: list[str]) -> str:
-    arrays.append(array(f"{name}_bias", out.bias))
-    arrays.append(array(f"{name}_mantissa", out.mantissa))
-    arrays.append(array(f"{name}_shift", out.shift))
-    return f"{{{name}_bias, {name}_mantissa, {name}_shift, {out.zero_point}, {out.min}, {out.max}}}"
-
-
-def _layer(layer: Layer) -> str:
-    name, kernel = _c_name(layer.name), layer.kernel
-    if isinstance(kernel, MeanS8):
-        members: dict[str, object] = {
-            "positions": kernel.positions,
-            "channels": kernel.channels,
-            "in_zero_point": kernel.in_zero_point,
-            "out_zero_point": kernel.out_zero_point,
-            "multiplier": f"{{{kernel.multiplier.mantissa}, {kernel.multiplier.shift}}}",
-        }
-        return struct("snapuq_mean_s8", f"{name}_layer", members)
-    arrays = [array(f"{name}_weights", kernel.weights)]
-    ctype = f"snapuq_{'conv' if isinstance(kernel, ConvS8) else 'fully_connected'}_s8"
-    members = {k: v for k, v in vars(kernel).items() if k not in ("weights", "out")}
-    members |= {"weights": f"{name}_weights", "out": _output(name, kernel.out, arrays)}
-    return "\n".join([*arrays, struct(ctype, f"{name}_layer", members)])
-
-
 def _decision(monitor: Monitor) -> str:
     decision = monitor.decision
-    parts = [
-        array("tap_weight_q16", np.asarray(decision.weight_q16, np.uint32)),
-        struct(
-            "snapuq_confidence",
-            "confidence",
-            {
-                "classes": monitor.body.classes,
-                "step_q16": monitor.confidence.step_q16,
-                "exp_q15": luts.EXP,
-            },
-        ),
-    ]
-    device_map = decision.map
-    if isinstance(device_map, MapGated | MapLogistic):
-        members: dict[str, object] = dict(vars(device_map))
-        if isinstance(device_map, MapGated):
-            members["log2_q15"] = luts.LOG2
-        members["tail_q16"] = luts.TAIL
-        kind = "gated" if isinstance(device_map, MapGated) else "logistic"
-    else:
-        count = len(device_map.breakpoint_q16)
-        members = {
-            "gamma_q16": device_map.gamma_q16,
-            "breakpoints": count,
-            "breakpoint_q16": luts.BREAKPOINTS if count else "0",
-            "value_q16": luts.VALUES,
-        }
-        kind = "isotonic"
-    parts.append(struct(f"snapuq_map_{kind}", "map", members))
-    # A constant of its own: compilers warn of `unsigned >= 0u`.
-    parts.append(f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n")
-    return "\n".join(parts)
+    given = {"tail_q16": luts.TAIL}
+    if isinstance(decision.map, MapGated):
+        given["log2_q15"] = luts.LOG2
+    elif isinstance(decision.map, MapIsotonic):
+        count = len(decision.map.breakpoint_q16)
+        given = {"breakpoints": str(count), "value_q16": luts.VALUES}
+        given["breakpoint_q16"] = luts.BREAKPOINTS if count else "0"
+    return "\n".join(
+        [
+            array("tap_weight_q16", np.asarray(decision.weight_q16, np.uint32)),
+            struct(monitor.confidence, "confidence", {"exp_q15": luts.EXP}),
+            struct(decision.map, "map", given),
+            # A constant of its own: compilers warn of `unsigned >= 0u`.
+            f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n",
+        ]
+    )
 
 
 def _run(monitor: Monitor, steps: list[Step], plan: Plan) -> str:

@@ -1,6 +1,8 @@
 """How C text is laid out."""
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,43 @@ def _literal(value: int, ctype: str) -> str:
     return f"{value}u" if ctype == "uint32_t" else str(value)
 
 
-def struct(ctype: str, name: str, members: Mapping[str, Any], static: bool = True) -> str:
-    """A constant struct with every member named."""
-    lines = [f"    .{key} = {value},\n" for key, value in members.items()]
-    return f"{'static ' if static else ''}const struct {ctype} {name} = {{\n{''.join(lines)}}};\n"
+def struct(value: Any, name: str, given: Mapping[str, str], static: bool = True) -> str:
+    """A parameter dataclass of fixedpoint/ as the C struct of the same name and fields.
+
+    Arrays become constants `<name>_<field>` in front of it. given names members that stand
+    elsewhere, or that only the C struct has.
+    """
+    arrays: list[str] = []
+
+    def member(path: str, part: Any) -> str:
+        if isinstance(part, np.ndarray):
+            if not part.size:
+                return "0"
+            arrays.append(array(path, part))
+            return path
+        if is_dataclass(part):
+            inner = (member(f"{path}_{f.name}", getattr(part, f.name)) for f in fields(part))
+            return "{" + ", ".join(inner) + "}"
+        return str(part)
+
+    members = {
+        f.name: given.get(f.name) or member(f"{name}_{f.name}", getattr(value, f.name))
+        for f in fields(value)
+    }
+    lines = "".join(f"    .{key} = {text},\n" for key, text in {**members, **given}.items())
+    head = f"{'static ' if static else ''}const struct snapuq_{_snake(type(value))} {name}"
+    return "\n".join([*arrays, f"{head} = {{\n{lines}}};\n"])
+
+
+def constant_bytes(value: Any) -> int:
+    """Bytes of all arrays in a parameter dataclass."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(constant_bytes(getattr(value, f.name)) for f in fields(value))
+    return 0
+
+
+def _snake(kind: type) -> str:
+    """FullyConnectedS8 -> fully_connected_s8"""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()

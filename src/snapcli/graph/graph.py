@@ -57,12 +57,6 @@ class Layer:
             return k.inputs * k.outputs
         return k.positions * k.channels
 
-    @property
-    def constant_bytes(self) -> int:
-        """Weights, biases, mantissas and shifts."""
-        k = self.kernel
-        return 0 if isinstance(k, fx.MeanS8) else k.weights.nbytes + 9 * len(k.out.bias)
-
     def run(self, x: NDArray[np.int8]) -> NDArray[np.int8]:
         k = self.kernel
         if isinstance(k, fx.ConvS8):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.emit.text import array
+from snapcli.emit.text import array, constant_bytes, struct
+from snapcli.fixedpoint import FullyConnectedS8, OutputS8, Standardize
 
 
 @given(st.sampled_from(["int8", "int32", "uint16", "uint32"]), st.data())
@@ -31,3 +32,21 @@ def test_the_smallest_int32_is_no_negated_literal() -> None:
 def test_a_type_that_c_does_not_know_here_is_refused() -> None:
     with pytest.raises(KeyError):
         array("name", np.zeros(3))
+
+
+def test_a_struct_has_the_fields_of_its_dataclass_and_its_arrays_in_front() -> None:
+    head = Standardize(np.array([7, 8], np.int32), np.array([-1, 1], np.int32), -3)
+    text = struct(head, "before", {"offset": "elsewhere"})
+    assert "const int32_t before_mantissa[2]" in text
+    assert "before_offset" not in text
+    assert "const struct snapuq_standardize before = {" in text
+    members = [line.strip() for line in text.splitlines() if line.startswith("    .")]
+    assert members == [".mantissa = before_mantissa,", ".offset = elsewhere,", ".shift = -3,"]
+
+
+def test_constants_are_counted_through_nested_parameters() -> None:
+    weights = np.zeros((6, 27), np.int8)
+    per_channel = np.zeros(6, np.int32)
+    out = OutputS8(per_channel, per_channel, per_channel.astype(np.int8), 0, -128, 127)
+    # int8 weights; a bias, a mantissa and a shift per output channel.
+    assert constant_bytes(FullyConnectedS8(27, 6, 0, weights, out)) == 27 * 6 + (4 + 4 + 1) * 6
