@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "snapuq.h"
 
@@ -150,6 +151,177 @@ static uint32_t run_mean_s8(const struct test_case *c, void **result)
         snapuq_mean_s8(&layer, (const int8_t *)c->blob[1] + n * in_bytes, output + n * channels);
     }
     return batch * channels;
+}
+
+typedef void pooling(const struct snapuq_pool_s8 *layer, const int8_t *input, int8_t *output);
+
+/* layer fields in order | x */
+static uint32_t run_pool(const struct test_case *c, void **result, pooling *kernel)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_pool_s8 layer = {
+        .in_h = s[0],
+        .in_w = s[1],
+        .channels = s[2],
+        .out_h = s[3],
+        .out_w = s[4],
+        .kernel_h = s[5],
+        .kernel_w = s[6],
+        .stride_h = s[7],
+        .stride_w = s[8],
+        .pad_top = s[9],
+        .pad_left = s[10],
+        .min = s[11],
+        .max = s[12],
+    };
+    const uint32_t in_bytes = (uint32_t)(layer.in_h * layer.in_w * layer.channels);
+    const uint32_t out_bytes = (uint32_t)(layer.out_h * layer.out_w * layer.channels);
+    const uint32_t batch = c->bytes[1] / in_bytes;
+    int8_t *output = *result = allocate(batch * out_bytes);
+    for (uint32_t n = 0; n < batch; ++n) {
+        kernel(&layer, (const int8_t *)c->blob[1] + n * in_bytes, output + n * out_bytes);
+    }
+    return batch * out_bytes;
+}
+
+static uint32_t run_average_pool_s8(const struct test_case *c, void **result)
+{
+    return run_pool(c, result, snapuq_average_pool_s8);
+}
+
+static uint32_t run_max_pool_s8(const struct test_case *c, void **result)
+{
+    return run_pool(c, result, snapuq_max_pool_s8);
+}
+
+/* Blob 1, moved into the output where it is as long: kernels may work in place. */
+static const int8_t *in_place(const struct test_case *c, int8_t *output, int32_t length)
+{
+    if (c->bytes[1] != (uint32_t)length) {
+        return c->blob[1];
+    }
+    memcpy(output, c->blob[1], c->bytes[1]);
+    return output;
+}
+
+typedef void addition(const struct snapuq_add_s8 *layer, const int8_t *input1,
+                      const int8_t *input2, int8_t *output);
+
+/* layer fields in order, multipliers as mantissa and shift | x1, x2 */
+static uint32_t run_addition(const struct test_case *c, void **result, addition *kernel)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_add_s8 layer = {
+        .length = s[0],
+        .in1_length = s[1],
+        .in2_length = s[2],
+        .in1_zero_point = s[3],
+        .in2_zero_point = s[4],
+        .in1 = {s[5], s[6]},
+        .in2 = {s[7], s[8]},
+        .out = {s[9], s[10]},
+        .out_zero_point = s[11],
+        .min = s[12],
+        .max = s[13],
+    };
+    int8_t *output = *result = allocate((uint32_t)layer.length);
+    kernel(&layer, in_place(c, output, layer.length), c->blob[2], output);
+    return (uint32_t)layer.length;
+}
+
+static uint32_t run_add_s8(const struct test_case *c, void **result)
+{
+    return run_addition(c, result, snapuq_add_s8);
+}
+
+static uint32_t run_sub_s8(const struct test_case *c, void **result)
+{
+    return run_addition(c, result, snapuq_sub_s8);
+}
+
+/* layer fields in order, the multiplier as mantissa and shift | x1, x2 */
+static uint32_t run_mul_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_mul_s8 layer = {
+        .length = s[0],
+        .in1_length = s[1],
+        .in2_length = s[2],
+        .in1_zero_point = s[3],
+        .in2_zero_point = s[4],
+        .multiplier = {s[5], s[6]},
+        .out_zero_point = s[7],
+        .min = s[8],
+        .max = s[9],
+    };
+    int8_t *output = *result = allocate((uint32_t)layer.length);
+    snapuq_mul_s8(&layer, in_place(c, output, layer.length), c->blob[2], output);
+    return (uint32_t)layer.length;
+}
+
+/* positions, classes | x, exp_q31 */
+static uint32_t run_softmax_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_softmax_s8 layer = {s[0], s[1], c->blob[2]};
+    int8_t *output = *result = allocate(c->bytes[1]);
+    const int8_t *input = in_place(c, output, (int32_t)c->bytes[1]);
+    for (uint32_t start = 0; start < c->bytes[1]; start += (uint32_t)(s[0] * s[1])) {
+        snapuq_softmax_s8(&layer, input + start, output + start);
+    }
+    return c->bytes[1];
+}
+
+/* no scalars | x, table */
+static uint32_t run_lut_s8(const struct test_case *c, void **result)
+{
+    const struct snapuq_lut_s8 layer = {(int32_t)c->bytes[1], c->blob[2]};
+    int8_t *output = *result = allocate(c->bytes[1]);
+    snapuq_lut_s8(&layer, in_place(c, output, layer.length), output);
+    return c->bytes[1];
+}
+
+static struct snapuq_copy_s8 copy_from(const int32_t *s)
+{
+    return (struct snapuq_copy_s8){
+        .count = {s[0], s[1], s[2], s[3]},
+        .in_step = {s[4], s[5], s[6], s[7]},
+        .out_step = {s[8], s[9], s[10], s[11]},
+        .in_start = s[12],
+        .out_start = s[13],
+    };
+}
+
+/* layer fields in order, once per copy | x per copy, the output before the first copy */
+static uint32_t run_copy_s8(const struct test_case *c, void **result)
+{
+    const uint32_t copies = c->blobs - 2, bytes = c->bytes[c->blobs - 1];
+    int8_t *output = *result = allocate(bytes);
+    memcpy(output, c->blob[c->blobs - 1], bytes);
+    for (uint32_t i = 0; i < copies; ++i) {
+        const struct snapuq_copy_s8 layer = copy_from((const int32_t *)c->blob[0] + 14 * i);
+        snapuq_copy_s8(&layer, c->blob[1 + i], output);
+    }
+    return bytes;
+}
+
+/* length, value, fields of copy in order | x */
+static uint32_t run_pad_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_pad_s8 layer = {s[0], s[1], copy_from(s + 2)};
+    snapuq_pad_s8(&layer, c->blob[1], *result = allocate((uint32_t)s[0]));
+    return (uint32_t)s[0];
+}
+
+/* in_w, channels, out_h, out_w | row, column, x */
+static uint32_t run_resize_nearest_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_resize_nearest_s8 layer = {s[0], s[1], s[2], s[3], c->blob[1], c->blob[2]};
+    const uint32_t bytes = (uint32_t)(layer.out_h * layer.out_w * layer.channels);
+    snapuq_resize_nearest_s8(&layer, c->blob[3], *result = allocate(bytes));
+    return bytes;
 }
 
 /* positions, channels, zero_point | x */
@@ -315,6 +487,16 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_depthwise_conv_s8,
     run_fully_connected_s8,
     run_mean_s8,
+    run_average_pool_s8,
+    run_max_pool_s8,
+    run_add_s8,
+    run_sub_s8,
+    run_mul_s8,
+    run_softmax_s8,
+    run_lut_s8,
+    run_copy_s8,
+    run_pad_s8,
+    run_resize_nearest_s8,
     run_pool_sum_s8,
     run_surprisal_s8,
     run_score_q16,

@@ -1,47 +1,79 @@
 """The golden cases, declared: kernel, seed, shapes, ranges. Vectors are made at test time."""
 
+import math
 from dataclasses import astuple, dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from snapcli.fixedpoint import (
+    AddS8,
     ConvS8,
+    CopyS8,
     FullyConnectedS8,
     GaussianHeadS8,
     MapGated,
     MapIsotonic,
     MapLogistic,
     MeanS8,
+    MulS8,
     Multiplier,
     OutputS8,
+    PoolS8,
+    Quantization,
+    ResizeNearestS8,
     Standardize,
     activation_range,
+    add_multipliers,
+    add_s8,
     argmax_s8,
+    average_pool_s8,
+    concatenation_copies,
     confidence_of,
     conv_s8,
     conv_window,
+    copy_s8,
     depthwise_conv_s8,
     doubt_q16,
     error_logit_q16,
     fully_connected_s8,
+    hard_swish_table,
     inverse_sigma_q9_table,
+    leaky_relu_table,
     ln_q16,
     log2_q15_table,
+    logistic_table,
+    lut_s8,
     map_gated_q16,
     map_isotonic_q16,
     map_logistic_q16,
+    max_pool_s8,
     mean_multiplier,
     mean_s8,
+    mul_multiplier,
+    mul_s8,
+    nearest_index,
     output_multipliers,
+    pad_of,
+    pad_s8,
     pool_sum_s8,
     quantize_multipliers_shared,
     quantize_weights_q16,
+    reduce_max_pool,
+    relu_table,
     requantize,
+    requantize_table,
+    resize_nearest_s8,
     score_q16,
     sigmoid_q16,
     sigmoid_tail_q16_table,
+    slice_copy,
+    softmax_of,
+    softmax_s8,
+    sub_s8,
     surprisal_s8,
+    tanh_table,
+    transpose_copy,
 )
 
 from . import tflite_op
@@ -50,6 +82,7 @@ from .c_runner import Vectors
 BATCH = 3
 INT32 = np.iinfo(np.int32)
 Rng = np.random.Generator
+Shape = tuple[int, ...]
 
 
 class Case(Protocol):
@@ -269,6 +302,422 @@ class Mean:
     def vectors(self) -> Vectors:
         *scalars, multiplier = astuple(self.layer)
         return Vectors(self.kernel, [*scalars, *multiplier], [self.x], self.numpy())
+
+
+@dataclass(frozen=True)
+class Pool:
+    """average_pool_s8 or max_pool_s8."""
+
+    kernel: str
+    name: str
+    seed: int
+    in_hwc: tuple[int, int, int] = (7, 6, 5)
+    size: tuple[int, int] = (3, 2)
+    stride: tuple[int, int] = (1, 1)
+    padding: str = "valid"
+    activation: str = "none"
+    scale: float = 0.05
+    zero_point: int = -4
+
+    def __post_init__(self) -> None:
+        (out_h, pad_top), (out_w, pad_left) = (
+            conv_window(size, kernel, stride, 1, self.padding)
+            for size, kernel, stride in zip(self.in_hwc[:2], self.size, self.stride, strict=True)
+        )
+        limits = activation_range(self.activation, self.scale, self.zero_point)
+        window = (*self.size, *self.stride, pad_top, pad_left)
+        layer = PoolS8(*self.in_hwc, out_h, out_w, *window, *limits)
+        x = _int8(np.random.default_rng(self.seed), (BATCH, *self.in_hwc))
+        for key, value in (("x", x), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        function = average_pool_s8 if self.kernel == "average_pool_s8" else max_pool_s8
+        return function(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        build = tflite_op.average_pool if self.kernel == "average_pool_s8" else tflite_op.max_pool
+        x = tflite_op.Tensor(self.x.shape, [self.scale], self.zero_point)
+        shape = [BATCH, self.layer.out_h, self.layer.out_w, self.layer.channels]
+        output = tflite_op.Tensor(shape, [self.scale], self.zero_point)
+        op = build(x, output, self.size, self.stride, self.padding, self.activation)
+        return op.run(self.x)
+
+    def vectors(self) -> Vectors:
+        return Vectors(self.kernel, astuple(self.layer), [self.x], self.numpy())
+
+
+@dataclass(frozen=True)
+class ReduceMax:
+    """REDUCE_MAX over height (axis 1), width (axis 2) or both, as max_pool_s8."""
+
+    name: str
+    seed: int
+    axes: tuple[int, ...] = (1, 2)
+    in_hwc: tuple[int, int, int] = (5, 4, 7)
+    zero_point: int = 6
+    kernel: str = "max_pool_s8"
+
+    def __post_init__(self) -> None:
+        layer = reduce_max_pool(*self.in_hwc, over_h=1 in self.axes, over_w=2 in self.axes)
+        x = _int8(np.random.default_rng(self.seed), (BATCH, *self.in_hwc))
+        for key, value in (("x", x // 2), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        return max_pool_s8(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        x = tflite_op.Tensor(self.x.shape, [0.1], self.zero_point)
+        shape = [BATCH, self.layer.out_h, self.layer.out_w, self.layer.channels]
+        output = tflite_op.Tensor(shape, [0.1], self.zero_point)
+        return tflite_op.reduce_max(x, output, self.axes).run(self.x)
+
+    def vectors(self) -> Vectors:
+        return Vectors(self.kernel, astuple(self.layer), [self.x], self.numpy())
+
+
+@dataclass(frozen=True)
+class Binary:
+    """add_s8, sub_s8 or mul_s8. Without shapes: every pair of int8 numbers.
+
+    scales and zero_points: of the operands and the output.
+    """
+
+    kernel: str
+    name: str
+    seed: int
+    shape1: tuple[int, ...] | None = None
+    shape2: tuple[int, ...] = ()
+    scales: tuple[float, float, float] = (0.05, 0.02, 0.07)
+    zero_points: tuple[int, int, int] = (3, -10, 5)
+    activation: str = "none"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        if self.shape1 is None:
+            every = np.arange(-128, 128, dtype=np.int8)
+            x1, x2 = (np.ascontiguousarray(x)[np.newaxis] for x in np.meshgrid(every, every))
+        else:
+            x1, x2 = _int8(rng, self.shape1), _int8(rng, self.shape2)
+        lengths = (max(x1.size, x2.size), x1.size, x2.size)
+        ends = (
+            self.zero_points[2],
+            *activation_range(self.activation, self.scales[2], self.zero_points[2]),
+        )
+        layer: AddS8 | MulS8
+        if self.kernel == "mul_s8":
+            layer = MulS8(*lengths, *self.zero_points[:2], mul_multiplier(*self.scales), *ends)
+        else:
+            layer = AddS8(*lengths, *self.zero_points[:2], *add_multipliers(*self.scales), *ends)
+        for key, value in (("x1", x1), ("x2", x2), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        function = {"add_s8": add_s8, "sub_s8": sub_s8, "mul_s8": mul_s8}[self.kernel]
+        result = function(self.layer, self.x1.reshape(1, -1), self.x2.reshape(1, -1))
+        return result.reshape(np.broadcast_shapes(self.x1.shape, self.x2.shape))
+
+    def tflite(self) -> np.ndarray:
+        build = getattr(tflite_op, self.kernel.removesuffix("_s8"))
+        shapes = (self.x1.shape, self.x2.shape, self.numpy().shape)
+        constants = (None, self.x2, None)
+        x1, x2, output = (
+            tflite_op.Tensor(shape, [scale], zero_point, data=data)
+            for shape, scale, zero_point, data in zip(
+                shapes, self.scales, self.zero_points, constants, strict=True
+            )
+        )
+        return build([x1, x2], output, self.activation).run(self.x1)
+
+    def vectors(self) -> Vectors:
+        return Vectors(self.kernel, _flat(self.layer), [self.x1, self.x2], self.numpy())
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """softmax_s8 of random, tied and extreme logits."""
+
+    name: str
+    seed: int
+    classes: int = 10
+    positions: int = 1
+    scale: float = 0.1
+    beta: float = 1.0
+    zero_point: int = 7
+    kernel: str = "softmax_s8"
+
+    def __post_init__(self) -> None:
+        x = _int8(np.random.default_rng(self.seed), (40, self.positions, self.classes))
+        x[10:30] //= 4
+        x[30:] = 127 - (127 - x[30:]) // 16
+        x[0], x[1] = -128, 127
+        x[2], x[2, :, -1] = -128, 127
+        layer = softmax_of(self.positions, self.classes, self.scale, self.beta)
+        for key, value in (("x", x), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        return softmax_s8(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        x = tflite_op.Tensor(self.x.shape, [self.scale], self.zero_point)
+        output = tflite_op.Tensor(self.x.shape, [1 / 256], -128)
+        return tflite_op.softmax(x, output, self.beta).run(self.x)
+
+    def vectors(self) -> Vectors:
+        scalars = [self.positions, self.classes]
+        return Vectors(self.kernel, scalars, [self.x, self.layer.exp_q31], self.numpy())
+
+
+@dataclass(frozen=True)
+class Table:
+    """lut_s8 of all 256 inputs, or of the first `length`; code is the operator's in TFLite.
+
+    Scales and zero points that are not given are drawn from the seed.
+    """
+
+    code: str
+    suffix: str
+    seed: int
+    scales: tuple[float, float] | None = None
+    zero_points: tuple[int, int] | None = None
+    alpha: float = 0.3
+    length: int = 256
+    kernel: str = "lut_s8"
+
+    @property
+    def name(self) -> str:
+        return f"{self.code.lower()}_{self.suffix}"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        in_scale = np.float32(10 ** rng.uniform(-3, 0))
+        out_scale = np.float32(in_scale * 2 ** rng.uniform(-3, 3))
+        in_scale, out_scale = self.scales or (in_scale, out_scale)
+        fixed = {"LOGISTIC": 1 / 256, "TANH": 1 / 128}
+        zero_points = self.zero_points or rng.integers(-128, 128, 2).tolist()
+        source = Quantization(in_scale, zero_points[0])
+        to = Quantization(fixed.get(self.code, out_scale), zero_points[1])
+        x = np.arange(-128, 128, dtype=np.int8)[np.newaxis, : self.length]
+        for key, value in (("x", x), ("source", source), ("to", to)):
+            object.__setattr__(self, key, value)
+
+    def table(self) -> np.ndarray:
+        match self.code:
+            case "LEAKY_RELU":
+                return leaky_relu_table(self.alpha, self.source, self.to)
+            case "RELU" | "RELU6":
+                return relu_table(self.code.lower(), self.source, self.to)
+        builders = {
+            "LOGISTIC": logistic_table,
+            "TANH": tanh_table,
+            "HARD_SWISH": hard_swish_table,
+            "QUANTIZE": requantize_table,
+        }
+        return builders[self.code](self.source, self.to)
+
+    def numpy(self) -> np.ndarray:
+        return lut_s8(self.table(), self.x)
+
+    def tflite(self) -> np.ndarray:
+        x, output = (
+            tflite_op.Tensor(self.x.shape, [side.scale], side.zero_point)
+            for side in (self.source, self.to)
+        )
+        if self.code == "LEAKY_RELU":
+            return tflite_op.leaky_relu(x, output, self.alpha).run(self.x)
+        return tflite_op.elementwise(self.code, x, output).run(self.x)
+
+    def vectors(self) -> Vectors:
+        return Vectors(self.kernel, [], [self.x, self.table()], self.numpy())
+
+
+class Move(Protocol):
+    """An operator that copy_s8 does. Shapes are those of a sample, without the batch."""
+
+    def copies(self, shapes: list[Shape]) -> list[CopyS8]: ...
+
+    def out_shape(self, shapes: list[Shape]) -> Shape: ...
+
+    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp: ...
+
+
+@dataclass(frozen=True)
+class Transpose:
+    order: tuple[int, ...]
+
+    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
+        return [transpose_copy(shapes[0], self.order)]
+
+    def out_shape(self, shapes: list[Shape]) -> Shape:
+        return tuple(shapes[0][axis] for axis in self.order)
+
+    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.transpose(inputs[0], output, [0, *(axis + 1 for axis in self.order)])
+
+
+@dataclass(frozen=True)
+class Slice:
+    begin: tuple[int, ...]
+    end: tuple[int, ...]
+    step: tuple[int, ...]
+
+    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
+        return [slice_copy(shapes[0], self.begin, self.end, self.step)]
+
+    def out_shape(self, shapes: list[Shape]) -> Shape:
+        return tuple(map(len, map(range, self.begin, self.end, self.step)))
+
+    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
+        # TFLite counts a negative end from the back: one before element 0 is -1 - size.
+        sizes = inputs[0].shape[1:]
+        ends = [end if end >= 0 else end - size for end, size in zip(self.end, sizes, strict=True)]
+        return tflite_op.strided_slice(
+            inputs[0], output, [0, *self.begin], [1, *ends], [1, *self.step]
+        )
+
+
+@dataclass(frozen=True)
+class Split:
+    axis: int
+    parts: int
+    part: int
+
+    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
+        begin, end = [0] * len(shapes[0]), [*shapes[0]]
+        size = shapes[0][self.axis] // self.parts
+        begin[self.axis], end[self.axis] = self.part * size, (self.part + 1) * size
+        return [slice_copy(shapes[0], begin, end, [1] * len(end))]
+
+    def out_shape(self, shapes: list[Shape]) -> Shape:
+        shape = [*shapes[0]]
+        shape[self.axis] //= self.parts
+        return tuple(shape)
+
+    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.split(inputs[0], output, self.axis + 1, self.parts, self.part)
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    axis: int
+
+    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
+        return concatenation_copies(shapes, self.axis)
+
+    def out_shape(self, shapes: list[Shape]) -> Shape:
+        shape = [*shapes[0]]
+        shape[self.axis] = sum(each[self.axis] for each in shapes)
+        return tuple(shape)
+
+    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.concatenation(inputs, output, self.axis + 1)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """copy_s8, once per input of a move."""
+
+    name: str
+    seed: int
+    shapes: list[Shape]
+    move: Move
+    zero_point: int = 5
+    kernel: str = "copy_s8"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        object.__setattr__(self, "xs", [_int8(rng, (1, *shape)) for shape in self.shapes])
+
+    def numpy(self) -> np.ndarray:
+        shape = self.move.out_shape(self.shapes)
+        output = np.zeros((1, math.prod(shape)), np.int8)
+        for copy, x in zip(self.move.copies(self.shapes), self.xs, strict=True):
+            copy_s8(copy, x.reshape(1, -1), output)
+        return output.reshape(1, *shape)
+
+    def tflite(self) -> np.ndarray:
+        inputs = [
+            tflite_op.Tensor(x.shape, [0.1], self.zero_point, data=x if k else None)
+            for k, x in enumerate(self.xs)
+        ]
+        output = tflite_op.Tensor(self.numpy().shape, [0.1], self.zero_point)
+        return self.move.op(inputs, output).run(self.xs[0])
+
+    def vectors(self) -> Vectors:
+        expected = self.numpy()
+        scalars = [value for copy in self.move.copies(self.shapes) for value in _flat(copy)]
+        return Vectors(self.kernel, scalars, [*self.xs, np.zeros_like(expected)], expected)
+
+
+@dataclass(frozen=True)
+class Pad:
+    """pad_s8 of a sample; padding (before, after) per axis."""
+
+    name: str
+    seed: int
+    shape: Shape
+    padding: tuple[tuple[int, int], ...]
+    zero_point: int = -3
+    kernel: str = "pad_s8"
+
+    def __post_init__(self) -> None:
+        x = _int8(np.random.default_rng(self.seed), (1, *self.shape))
+        layer = pad_of(self.shape, self.padding, self.zero_point)
+        for key, value in (("x", x), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        shape = np.add(self.shape, np.sum(self.padding, axis=1))
+        return pad_s8(self.layer, self.x.reshape(1, -1)).reshape(1, *shape)
+
+    def tflite(self) -> np.ndarray:
+        x = tflite_op.Tensor(self.x.shape, [0.1], self.zero_point)
+        output = tflite_op.Tensor(self.numpy().shape, [0.1], self.zero_point)
+        return tflite_op.pad(x, output, [(0, 0), *self.padding]).run(self.x)
+
+    def vectors(self) -> Vectors:
+        scalars = [self.layer.length, self.layer.value, *_flat(self.layer.copy)]
+        return Vectors(self.kernel, scalars, [self.x], self.numpy())
+
+
+@dataclass(frozen=True)
+class ResizeNearest:
+    """resize_nearest_s8."""
+
+    name: str
+    seed: int
+    in_hwc: tuple[int, int, int] = (5, 4, 3)
+    out_hw: tuple[int, int] = (10, 8)
+    align_corners: bool = False
+    half_pixel_centers: bool = False
+    kernel: str = "resize_nearest_s8"
+
+    def __post_init__(self) -> None:
+        x = _int8(np.random.default_rng(self.seed), (1, *self.in_hwc))
+        index = (
+            nearest_index(*sizes, self.align_corners, self.half_pixel_centers)
+            for sizes in zip(self.in_hwc[:2], self.out_hw, strict=True)
+        )
+        layer = ResizeNearestS8(*self.in_hwc[1:], *self.out_hw, *index)
+        for key, value in (("x", x), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        return resize_nearest_s8(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        x, output = (tflite_op.Tensor(t.shape, [0.1], 0) for t in (self.x, self.numpy()))
+        op = tflite_op.resize_nearest_neighbor(
+            x, output, self.align_corners, self.half_pixel_centers
+        )
+        return op.run(self.x)
+
+    def vectors(self) -> Vectors:
+        scalars = [*self.in_hwc[1:], *self.out_hw]
+        arrays = [self.layer.row, self.layer.column, self.x]
+        return Vectors(self.kernel, scalars, arrays, self.numpy())
 
 
 @dataclass(frozen=True)
@@ -523,6 +972,11 @@ class _Quantized:
         return _Quantized(in_scale, weight_scales, out_scale, bias)
 
 
+def _flat(layer: AddS8 | MulS8 | CopyS8) -> list[int]:
+    """All numbers of a layer, in the order of its fields."""
+    return [v for f in astuple(layer) for v in (f if isinstance(f, tuple) else (f,))]
+
+
 def _power_of_two(scale: np.ndarray) -> np.ndarray:
     return np.exp2(np.rint(np.log2(scale))).astype(np.float32)
 
@@ -607,6 +1061,120 @@ ORACLE_CASES: list[OracleCase] = [
     Mean("zero_points_low", 99, in_zero_point=-128, out_zero_point=-128),
     Mean("zero_points_high", 100, in_zero_point=127, out_zero_point=127),
     Mean("big", 101, hwc=(32, 31, 5), ratio=1.3),
+    *(
+        case
+        for kernel in ("average_pool_s8", "max_pool_s8")
+        for case in (
+            Pool(kernel, "plain", 110),
+            Pool(kernel, "same", 111, padding="same"),
+            Pool(kernel, "stride", 112, stride=(2, 3)),
+            Pool(kernel, "same_stride", 113, in_hwc=(8, 9, 3), stride=(3, 2), padding="same"),
+            Pool(kernel, "window_above_input", 114, (2, 3, 3), size=(5, 7), padding="same"),
+            Pool(kernel, "stride_above_window", 115, size=(2, 1), stride=(3, 4)),
+            Pool(kernel, "global", 116, (5, 4, 9), size=(5, 4)),
+            Pool(kernel, "length_1", 117, (1, 1, 1), size=(1, 1)),
+            Pool(kernel, "even_count", 118, (16, 16, 8), size=(2, 2), stride=(2, 2)),
+            Pool(kernel, "relu", 119, activation="relu"),
+            Pool(kernel, "relu6", 120, activation="relu6", zero_point=-60),
+            Pool(kernel, "zero_point_low", 121, activation="relu6", zero_point=-128),
+            Pool(kernel, "zero_point_high", 122, activation="relu", zero_point=127),
+        )
+    ),
+    ReduceMax("reduce_max", 130),
+    ReduceMax("reduce_max_height", 131, axes=(1,)),
+    ReduceMax("reduce_max_width", 132, axes=(2,), zero_point=-128),
+    ReduceMax("reduce_max_length_1", 133, in_hwc=(1, 1, 1), zero_point=127),
+    *(
+        case
+        for kernel in ("add_s8", "sub_s8", "mul_s8")
+        for case in (
+            Binary(kernel, "every_pair", 140),
+            Binary(kernel, "ties", 141, scales=(0.125, 0.03125, 0.25)),
+            Binary(kernel, "saturates", 142, scales=(0.5, 0.3, 0.002)),
+            Binary(kernel, "vanishes", 143, scales=(0.001, 0.002, 0.9)),
+            Binary(kernel, "scales_apart", 144, scales=(1.7, 1e-7, 0.01)),
+            Binary(kernel, "zero_points_low", 145, zero_points=(-128, -128, -128)),
+            Binary(kernel, "zero_points_high", 146, zero_points=(127, 127, 127)),
+            Binary(kernel, "zero_points_apart", 147, zero_points=(-128, 127, -128)),
+            Binary(kernel, "relu", 148, activation="relu"),
+            Binary(kernel, "relu6", 149, activation="relu6", zero_points=(0, 0, -100)),
+            Binary(kernel, "same_shape", 150, (1, 5, 3, 7), (1, 5, 3, 7)),
+            Binary(kernel, "channels", 151, (1, 5, 3, 7), (1, 1, 1, 7)),
+            Binary(kernel, "channels_only", 152, (1, 5, 3, 7), (7,)),
+            Binary(kernel, "scalar", 153, (1, 5, 3, 7), ()),
+            Binary(kernel, "channels_first", 154, (1, 1, 1, 7), (1, 5, 3, 7)),
+            Binary(kernel, "scalar_first", 155, (1, 1, 1, 1), (1, 5, 3, 7)),
+            Binary(kernel, "length_1", 156, (1, 1), (1, 1)),
+        )
+    ),
+    Softmax("plain", 160),
+    Softmax("positions", 161, classes=3, positions=35),
+    Softmax("length_1", 162, classes=1),
+    Softmax("two", 163, classes=2, scale=0.02),
+    Softmax("many", 164, classes=501, scale=0.03),
+    Softmax("flat", 165, scale=1e-6),
+    Softmax("sharp", 166, scale=3.1),
+    Softmax("sharpest", 167, scale=100.0),
+    Softmax("beta", 168, beta=0.37),
+    Softmax("zero_point_low", 169, zero_point=-128, beta=2.0),
+    Softmax("zero_point_high", 170, zero_point=127, classes=17),
+    *(
+        case
+        for code in ("LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "RELU", "RELU6", "QUANTIZE")
+        for case in (
+            *(Table(code, str(seed), seed) for seed in range(300, 320)),
+            Table(code, "ties", 320, scales=(0.0625, 0.125)),
+            Table(code, "same_scale", 321, scales=(0.11, 0.11)),
+            Table(code, "saturates", 322, scales=(0.9, 0.009)),
+            Table(code, "vanishes", 323, scales=(0.0002, 0.9)),
+            Table(code, "zero_points_low", 324, zero_points=(-128, -128)),
+            Table(code, "zero_points_high", 325, zero_points=(127, 127)),
+            Table(code, "zero_points_apart", 326, zero_points=(-128, 127)),
+        )
+    ),
+    Table("LEAKY_RELU", "steep", 327, alpha=1.7),
+    Table("LEAKY_RELU", "no_slope", 328, alpha=0.0),
+    Table("LEAKY_RELU", "negative_slope", 331, alpha=-0.4),
+    Table("TANH", "odd_length", 329, length=37),
+    Table("TANH", "length_1", 330, length=1),
+    Copy("transpose", 340, [(5, 4, 3)], Transpose((2, 0, 1))),
+    Copy("transpose_space", 341, [(5, 4, 3)], Transpose((1, 0, 2))),
+    Copy("transpose_last", 342, [(5, 4, 3)], Transpose((0, 2, 1)), zero_point=-128),
+    Copy("transpose_nothing", 343, [(5, 4, 3)], Transpose((0, 1, 2)), zero_point=127),
+    Copy("transpose_four", 344, [(3, 2, 5, 4)], Transpose((3, 1, 0, 2))),
+    Copy("transpose_length_1", 345, [(1, 1, 1)], Transpose((2, 1, 0))),
+    Copy("slice_channels", 346, [(5, 4, 7)], Slice((0, 0, 2), (5, 4, 5), (1, 1, 1))),
+    Copy("slice_steps", 347, [(5, 4, 7)], Slice((1, 0, 1), (5, 4, 7), (2, 3, 2))),
+    Copy("slice_backwards", 348, [(5, 4, 7)], Slice((4, 3, 6), (0, -1, -1), (-1, -2, -1))),
+    Copy("slice_rows", 349, [(5, 4, 7)], Slice((1, 0, 0), (4, 4, 7), (1, 1, 1))),
+    Copy("slice_length_1", 350, [(5, 4, 7)], Slice((4, 3, 6), (5, 4, 7), (1, 1, 1))),
+    Copy("split_first", 351, [(5, 4, 6)], Split(2, 3, 0)),
+    Copy("split_last", 352, [(5, 4, 6)], Split(2, 3, 2)),
+    Copy("split_rows", 353, [(6, 3, 5)], Split(0, 2, 1)),
+    Copy("split_length_1", 354, [(3,)], Split(0, 3, 1)),
+    Copy("concatenation", 355, [(5, 3, 2), (5, 3, 7), (5, 3, 1)], Concatenation(2)),
+    Copy("concatenation_rows", 356, [(1, 3, 2), (4, 3, 2)], Concatenation(0)),
+    Copy("concatenation_columns", 357, [(3, 1, 5), (3, 2, 5)], Concatenation(1)),
+    Copy("concatenation_length_1", 358, [(1,), (1,)], Concatenation(0), zero_point=127),
+    Pad("space", 360, (4, 3, 5), ((1, 2), (0, 3), (0, 0))),
+    Pad("channels", 361, (4, 3, 5), ((0, 0), (0, 0), (2, 1))),
+    Pad("all", 362, (4, 3, 5), ((1, 0), (2, 2), (0, 3)), zero_point=-128),
+    Pad("nothing", 363, (4, 3, 5), ((0, 0), (0, 0), (0, 0))),
+    Pad("length_1", 364, (1, 1, 1), ((2, 1), (0, 1), (1, 0)), zero_point=127),
+    Pad("vector", 365, (7,), ((3, 2),)),
+    *(
+        ResizeNearest(f"{name}_{align:d}{half:d}", 370, in_hwc, out_hw, align, half)
+        for align in (False, True)
+        for half in (False, True)
+        for name, in_hwc, out_hw in (
+            ("twice", (5, 4, 3), (10, 8)),
+            ("odd", (7, 3, 5), (11, 10)),
+            ("down", (9, 8, 2), (4, 3)),
+            ("from_1", (1, 1, 1), (3, 2)),
+            ("to_1", (6, 5, 3), (1, 1)),
+            ("wide", (3, 37, 1), (2, 97)),
+        )
+    ),
 ]
 
 C_CASES: list[Case] = [
@@ -615,6 +1183,7 @@ C_CASES: list[Case] = [
     replace(CONV, name="pointwise_shift_limits", seed=201, size=(1, 1), shifts=(30, -31, 0, 5)),
     replace(DEPTHWISE, name="shift_limits", seed=202, shifts=(-31, 30, 0, -30, 29)),
     Dense("shift_limits", 203, shifts=(-31, 30, 0, -30, 29, 1)),
+    Softmax("most", 206, classes=4095, scale=0.01),
     Mean("shift_min", 204, multiplier=Multiplier(2**31 - 1, -31)),
     Mean("shift_max", 205, multiplier=Multiplier(2**31 - 1, 30)),
     *(

@@ -35,7 +35,11 @@ class Tensor:
 
 @dataclass
 class OneOp:
-    """One operator: its inputs (the first is fed at run time), its output, its options."""
+    """One operator: its inputs (the first is fed at run time), its output, its options.
+
+    fed is the place of the first input among the operator's own. An operator may have several
+    outputs alike, parts in number; part tells which of them goes on.
+    """
 
     opcode: int
     version: int
@@ -43,6 +47,9 @@ class OneOp:
     options: Any
     output: Tensor
     inputs: list[Tensor] = field(default_factory=list)
+    fed: int = 0
+    parts: int = 1
+    part: int = 0
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Output of the reference kernel for x: int8 of the first input's shape."""
@@ -63,12 +70,15 @@ def flatbuffer(ops: Sequence[OneOp], outputs: Mapping[str, int]) -> bytes:
     graph.operators, model.operatorCodes, results = [], [], []
     source = 0
     for k, op in enumerate(ops):
-        constants = range(len(graph.tensors), len(graph.tensors) + len(op.inputs) - 1)
+        operands = [*range(len(graph.tensors), len(graph.tensors) + len(op.inputs) - 1)]
+        operands.insert(op.fed, source)
         for tensor in op.inputs[1:]:
             graph.tensors.append(_tensor(model, f"constant_{k}", tensor))
-        results.append(len(graph.tensors))
-        graph.tensors.append(_tensor(model, f"model/layer_{k}/out;fused", op.output))
-        graph.operators.append(_operator(model, op, [source, *constants], results[k]))
+        parts = [*range(len(graph.tensors), len(graph.tensors) + op.parts)]
+        for _ in parts:
+            graph.tensors.append(_tensor(model, f"model/layer_{k}/out;fused", op.output))
+        graph.operators.append(_operator(model, op, operands, parts))
+        results.append(parts[op.part])
         source = results[k]
     graph.inputs, graph.outputs = [0], [results[k] for k in outputs.values()]
     model.subgraphs, model.signatureDefs = [graph], [schema.SignatureDefT()]
@@ -94,14 +104,14 @@ def run_reference(content: bytes, x: np.ndarray) -> list[np.ndarray]:
     return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
 
 
-def _operator(model: Any, op: OneOp, inputs: list[int], output: int) -> Any:
+def _operator(model: Any, op: OneOp, inputs: list[int], outputs: list[int]) -> Any:
     code = schema.OperatorCodeT()
     code.builtinCode = code.deprecatedBuiltinCode = op.opcode
     code.version = op.version
     operator = schema.OperatorT()
     operator.opcodeIndex = len(model.operatorCodes)
     model.operatorCodes.append(code)
-    operator.inputs, operator.outputs = inputs, [output]
+    operator.inputs, operator.outputs = inputs, outputs
     operator.builtinOptionsType, operator.builtinOptions = op.options_type, op.options
     return operator
 
@@ -212,3 +222,154 @@ def mean(x: Tensor, output: Tensor) -> OneOp:
         output,
         [x, axes],
     )
+
+
+def average_pool(
+    x: Tensor,
+    output: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    padding: str,
+    activation: str,
+) -> OneOp:
+    """AVERAGE_POOL_2D."""
+    return _pool("AVERAGE_POOL_2D", x, output, size, stride, padding, activation)
+
+
+def max_pool(
+    x: Tensor,
+    output: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    padding: str,
+    activation: str,
+) -> OneOp:
+    """MAX_POOL_2D."""
+    return _pool("MAX_POOL_2D", x, output, size, stride, padding, activation)
+
+
+def reduce_max(x: Tensor, output: Tensor, axes: Sequence[int]) -> OneOp:
+    """REDUCE_MAX over the axes, which stay with length 1."""
+    over = Tensor([len(axes)], data=np.array(axes, np.int32))
+    return _op("REDUCE_MAX", [x, over], output, "Reducer", keepDims=True)
+
+
+def add(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
+    """ADD of two tensors, the shapes broadcast."""
+    return _op("ADD", inputs, output, "Add", fusedActivationFunction=ACTIVATIONS[activation])
+
+
+def sub(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
+    """SUB of two tensors, the shapes broadcast."""
+    return _op("SUB", inputs, output, "Sub", fusedActivationFunction=ACTIVATIONS[activation])
+
+
+def mul(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
+    """MUL of two tensors, the shapes broadcast."""
+    return _op("MUL", inputs, output, "Mul", fusedActivationFunction=ACTIVATIONS[activation])
+
+
+def softmax(x: Tensor, output: Tensor, beta: float) -> OneOp:
+    """SOFTMAX over the last axis."""
+    return _op("SOFTMAX", [x], output, "Softmax", beta=beta)
+
+
+def elementwise(code: str, x: Tensor, output: Tensor) -> OneOp:
+    """LOGISTIC, TANH, RELU, RELU6, HARD_SWISH or QUANTIZE."""
+    return _op(code, [x], output, version=1)
+
+
+def leaky_relu(x: Tensor, output: Tensor, alpha: float) -> OneOp:
+    """LEAKY_RELU."""
+    return _op("LEAKY_RELU", [x], output, "LeakyRelu", alpha=alpha)
+
+
+def pad(x: Tensor, output: Tensor, padding: Sequence[tuple[int, int]]) -> OneOp:
+    """PAD with the zero point, (before, after) per axis."""
+    amounts = Tensor([len(padding), 2], data=np.array(padding, np.int32))
+    return _op("PAD", [x, amounts], output, "Pad")
+
+
+def concatenation(inputs: list[Tensor], output: Tensor, axis: int) -> OneOp:
+    """CONCATENATION."""
+    return _op("CONCATENATION", inputs, output, "Concatenation", axis=axis)
+
+
+def resize_nearest_neighbor(
+    x: Tensor, output: Tensor, align_corners: bool, half_pixel_centers: bool
+) -> OneOp:
+    """RESIZE_NEAREST_NEIGHBOR to the height and width of the output."""
+    size = Tensor([2], data=np.array(output.shape[1:3], np.int32))
+    return _op(
+        "RESIZE_NEAREST_NEIGHBOR",
+        [x, size],
+        output,
+        "ResizeNearestNeighbor",
+        version=3,
+        alignCorners=align_corners,
+        halfPixelCenters=half_pixel_centers,
+    )
+
+
+def strided_slice(
+    x: Tensor, output: Tensor, begin: Sequence[int], end: Sequence[int], step: Sequence[int]
+) -> OneOp:
+    """STRIDED_SLICE without masks."""
+    edges = [Tensor([len(part)], data=np.array(part, np.int32)) for part in (begin, end, step)]
+    return _op("STRIDED_SLICE", [x, *edges], output, "StridedSlice")
+
+
+def split(x: Tensor, output: Tensor, axis: int, parts: int, part: int) -> OneOp:
+    """SPLIT into equal parts, of which one is looked at."""
+    where = Tensor([], data=np.array(axis, np.int32))
+    op = _op("SPLIT", [x, where], output, "Split", numSplits=parts)
+    op.fed, op.parts, op.part = 1, parts, part
+    return op
+
+
+def transpose(x: Tensor, output: Tensor, order: Sequence[int]) -> OneOp:
+    """TRANSPOSE."""
+    axes = Tensor([len(order)], data=np.array(order, np.int32))
+    return _op("TRANSPOSE", [x, axes], output, "Transpose")
+
+
+def _pool(
+    code: str,
+    x: Tensor,
+    output: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    padding: str,
+    activation: str,
+) -> OneOp:
+    return _op(
+        code,
+        [x],
+        output,
+        "Pool2D",
+        padding=PADDINGS[padding],
+        filterHeight=size[0],
+        filterWidth=size[1],
+        strideH=stride[0],
+        strideW=stride[1],
+        fusedActivationFunction=ACTIVATIONS[activation],
+    )
+
+
+def _op(
+    code: str,
+    inputs: list[Tensor],
+    output: Tensor,
+    options: str = "",
+    version: int = 2,
+    **fields: Any,
+) -> OneOp:
+    """An operator by its name in the schema; fields are those of its options, if it has any."""
+    kind, table = schema.BuiltinOptions.NONE, None
+    if options:
+        kind = getattr(schema.BuiltinOptions, f"{options}Options")
+        table = getattr(schema, f"{options}OptionsT")()
+        for name, value in fields.items():
+            setattr(table, name, value)
+    opcode = getattr(schema.BuiltinOperator, code)
+    return OneOp(opcode, version, kind, table, output, inputs)

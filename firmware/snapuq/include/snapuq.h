@@ -75,6 +75,107 @@ struct snapuq_mean_s8 {
 
 void snapuq_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int8_t *output);
 
+/* Pooling; input and output share scale and zero point. Every window reaches at
+ * least one element of the input. */
+struct snapuq_pool_s8 {
+    int32_t in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left;
+    int32_t min, max; /* fused activation, [-128, 127] */
+};
+
+/* Mean of the elements inside the input, rounded half away from zero. */
+void snapuq_average_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input,
+                            int8_t *output);
+
+/* Also REDUCE_MAX over height and width: one window of that size. */
+void snapuq_max_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input, int8_t *output);
+
+/* ADD and SUB. An operand shorter than the output repeats: one of `channels` bytes
+ * is added to every position, one of a single byte to every element. The output
+ * may be written over an operand of its own length. */
+struct snapuq_add_s8 {
+    int32_t length; /* of the output, a multiple of both others */
+    int32_t in1_length, in2_length;
+    int32_t in1_zero_point, in2_zero_point;
+    struct snapuq_multiplier in1, in2; /* scale / (2 * larger scale), for operand << 20 */
+    struct snapuq_multiplier out;      /* 2 * larger scale / (2^20 * out_scale), shift <= 0 */
+    int32_t out_zero_point;
+    int32_t min, max; /* fused activation, [-128, 127] */
+};
+
+void snapuq_add_s8(const struct snapuq_add_s8 *layer, const int8_t *input1, const int8_t *input2,
+                   int8_t *output);
+
+/* input1 - input2 */
+void snapuq_sub_s8(const struct snapuq_add_s8 *layer, const int8_t *input1, const int8_t *input2,
+                   int8_t *output);
+
+/* MUL; operands repeat and the output may be in place as for ADD. */
+struct snapuq_mul_s8 {
+    int32_t length;
+    int32_t in1_length, in2_length;
+    int32_t in1_zero_point, in2_zero_point;
+    struct snapuq_multiplier multiplier; /* in1_scale * in2_scale / out_scale */
+    int32_t out_zero_point;
+    int32_t min, max;
+};
+
+void snapuq_mul_s8(const struct snapuq_mul_s8 *layer, const int8_t *input1, const int8_t *input2,
+                   int8_t *output);
+
+/* SOFTMAX over the last axis, to scale 1/256 and zero point -128. May be in place. */
+struct snapuq_softmax_s8 {
+    int32_t positions;
+    int32_t classes;        /* [1, 4095] */
+    const int32_t *exp_q31; /* [256], exp(-d * step) for d steps below the top, entry 0 largest */
+};
+
+void snapuq_softmax_s8(const struct snapuq_softmax_s8 *layer, const int8_t *input, int8_t *output);
+
+/* Any function of one element: LOGISTIC, TANH, HARD_SWISH, LEAKY_RELU, RELU, RELU6,
+ * QUANTIZE from int8 to int8. May be in place. */
+struct snapuq_lut_s8 {
+    int32_t length;
+    const int8_t *table; /* [256], entry q + 128 */
+};
+
+void snapuq_lut_s8(const struct snapuq_lut_s8 *layer, const int8_t *input, int8_t *output);
+
+/* output[out_start + sum_k i[k] * out_step[k]] = input[in_start + sum_k i[k] * in_step[k]]
+ * for all 0 <= i[k] < count[k]: TRANSPOSE, STRIDED_SLICE, a part of a SPLIT, an input
+ * of a CONCATENATION. Steps may be negative; input and output do not overlap. */
+struct snapuq_copy_s8 {
+    int32_t count[4];
+    int32_t in_step[4];
+    int32_t out_step[4];
+    int32_t in_start, out_start;
+};
+
+void snapuq_copy_s8(const struct snapuq_copy_s8 *layer, const int8_t *input, int8_t *output);
+
+/* PAD: fills the output, then copies into it. */
+struct snapuq_pad_s8 {
+    int32_t length; /* of the output */
+    int32_t value;  /* the zero point */
+    struct snapuq_copy_s8 copy;
+};
+
+void snapuq_pad_s8(const struct snapuq_pad_s8 *layer, const int8_t *input, int8_t *output);
+
+/* RESIZE_NEAREST_NEIGHBOR */
+struct snapuq_resize_nearest_s8 {
+    int32_t in_w, channels;
+    int32_t out_h, out_w;
+    const uint16_t *row;    /* [out_h], the input's row */
+    const uint16_t *column; /* [out_w], the input's column */
+};
+
+void snapuq_resize_nearest_s8(const struct snapuq_resize_nearest_s8 *layer, const int8_t *input,
+                              int8_t *output);
+
 /* ---- Monitor: taps and heads ----------------------------------------- */
 
 /* sum[c] = sum over positions of (input[position][c] - zero_point): the exact

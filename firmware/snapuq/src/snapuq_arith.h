@@ -23,14 +23,9 @@ static inline int64_t snapuq_mul_q16(int64_t a, int64_t b)
     return (a * b + (1 << 15)) >> 16;
 }
 
-/* snapuq_requantize() without the call. */
-static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, int32_t shift)
+/* snapuq_requantize() for a shift that is not positive. */
+static inline int32_t snapuq_requantize_down(int32_t value, int32_t mantissa, int32_t shift)
 {
-    if (shift > 0) {
-        value = value < INT32_MIN >> shift   ? INT32_MIN
-                : value > INT32_MAX >> shift ? INT32_MAX
-                                             : value * (1 << shift);
-    }
     /* gemmlowp's sign-dependent nudge and truncation amount to rounding half up. */
     const int32_t high = (int32_t)(((int64_t)value * mantissa + (1 << 30)) >> 31);
     if (shift >= 0) {
@@ -40,6 +35,17 @@ static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, 
     const uint32_t half = (mask >> 1) + (high < 0);
     /* The remainder decides, because adding half first could overflow. */
     return (high >> -shift) + (((uint32_t)high & mask) > half);
+}
+
+/* snapuq_requantize() without the call. */
+static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, int32_t shift)
+{
+    if (shift > 0) {
+        value = value < INT32_MIN >> shift   ? INT32_MIN
+                : value > INT32_MAX >> shift ? INT32_MAX
+                                             : value * (1 << shift);
+    }
+    return snapuq_requantize_down(value, mantissa, shift);
 }
 
 /* clamp(scaled + zero_point, min, max), safe for every scaled. */
@@ -111,6 +117,20 @@ static inline void snapuq_dense(const int8_t *input, int32_t inputs, int32_t zer
     }
 }
 
+/* An operand of a sum or difference, scaled to twice the larger scale of the two. */
+static inline int32_t snapuq_operand(int32_t value, int32_t zero_point,
+                                     struct snapuq_multiplier multiplier)
+{
+    return snapuq_requantize_down((value - zero_point) * (1 << 20), multiplier.mantissa,
+                                  multiplier.shift);
+}
+
+/* The index after i in an operand that starts again at its end. */
+static inline int32_t snapuq_next(int32_t i, int32_t length)
+{
+    return i + 1 == length ? 0 : i + 1;
+}
+
 /* The taps [first, end) of a kernel at `start` that lie inside an axis of `size`
  * elements: clipping once replaces a test per tap. */
 struct snapuq_taps {
@@ -135,5 +155,28 @@ struct snapuq_window {
     struct snapuq_taps y, x;
     int32_t top, left;
 };
+
+/* The part of a pooling window that lies inside the input. */
+struct snapuq_patch {
+    const int8_t *first; /* its first position */
+    int32_t rows, columns;
+    int32_t skip; /* bytes from the end of a row to the start of the next */
+};
+
+static inline struct snapuq_patch snapuq_patch(const struct snapuq_pool_s8 *layer,
+                                               const int8_t *input, int32_t oy, int32_t ox)
+{
+    const int32_t top = oy * layer->stride_h - layer->pad_top;
+    const int32_t left = ox * layer->stride_w - layer->pad_left;
+    const struct snapuq_taps y = snapuq_clip(top, layer->in_h, layer->kernel_h, 1);
+    const struct snapuq_taps x = snapuq_clip(left, layer->in_w, layer->kernel_w, 1);
+    const int32_t start = (top + y.first) * layer->in_w + left + x.first;
+    return (struct snapuq_patch){
+        .first = input + start * layer->channels,
+        .rows = y.end - y.first,
+        .columns = x.end - x.first,
+        .skip = (layer->in_w - (x.end - x.first)) * layer->channels,
+    };
+}
 
 #endif

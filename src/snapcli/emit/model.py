@@ -21,7 +21,7 @@ from snapcli.emit.steps import (
     sum_buffer,
 )
 from snapcli.emit.text import GENERATED, array, constant_bytes, struct
-from snapcli.fixedpoint import FullyConnectedS8, MapGated, MapIsotonic, MapLogistic, MeanS8
+from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
 from snapcli.graph.graph import Layer
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.plan import Plan, plan_arena
@@ -67,6 +67,7 @@ def emit_model(monitor: Monitor, golden: np.ndarray) -> Emitted:
         constant_bytes(part)
         for part in (
             *(layer.kernel for layer in body.graph.layers),
+            *body.graph.constants.values(),
             *body.heads,
             monitor.confidence,
             *luts.shared_tables(monitor).values(),
@@ -143,6 +144,7 @@ def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
         [
             GENERATED,
             '#include "snap_model.h"\n\n#include "snap_parts.h"\n',
+            *(array(_c_name(n), v) for n, v in monitor.body.graph.constants.items()),
             *layers,
             f"#ifndef {_WITHOUT}\n{_decision(monitor)}#endif\n",
             _run(monitor, steps, plan),
@@ -210,12 +212,9 @@ def _run(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
 
 
 def _call(layer: Layer, graph_input: str) -> str:
-    kind = {FullyConnectedS8: "fully_connected", MeanS8: "mean"}.get(
-        type(layer.kernel), "depthwise_conv" if layer.depthwise else "conv"
-    )
     name = _c_name(layer.name)
-    source = "input" if layer.source == graph_input else _c_name(layer.source)
-    return f"snapuq_{kind}_s8(&{name}_layer, {source}, {_c_name(layer.target)});"
+    sources = ("input" if s == graph_input else _c_name(s) for s in layer.sources)
+    return f"{layer.c_function}(&{name}_layer, {', '.join(sources)}, {_c_name(layer.target)});"
 
 
 def _monitor_call(step: SumStep | HeadStep, monitor: Monitor) -> str:

@@ -73,7 +73,7 @@ def buffers(body: Body, steps: list[Step]) -> tuple[list[Buffer], list[Buffer]]:
         if isinstance(step, LayerStep):
             born[step.layer.target] = dies[step.layer.target] = i
             sizes[step.layer.target] = body.graph.tensors[step.layer.target].size_bytes
-            dies[step.layer.source] = i
+            dies |= dict.fromkeys(step.layer.sources, i)
         elif isinstance(step, SumStep):
             name = sum_buffer(step.tensor)
             born[name] = dies[name] = dies[step.tensor] = i

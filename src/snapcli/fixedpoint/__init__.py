@@ -4,6 +4,7 @@ Every function takes a batch along the first axis; module names pair with the C 
 of firmware/snapuq/src.
 """
 
+from snapcli.fixedpoint.add import AddS8, add_multipliers, add_s8, sub_s8
 from snapcli.fixedpoint.confidence import (
     Confidence,
     argmax_s8,
@@ -12,8 +13,28 @@ from snapcli.fixedpoint.confidence import (
     error_logit_q16,
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
+from snapcli.fixedpoint.copy import (
+    CopyS8,
+    PadS8,
+    concatenation_copies,
+    copy_s8,
+    pad_of,
+    pad_s8,
+    slice_copy,
+    transpose_copy,
+)
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
 from snapcli.fixedpoint.ln import ln_q16, log2_q15_table
+from snapcli.fixedpoint.lut import (
+    Quantization,
+    hard_swish_table,
+    leaky_relu_table,
+    logistic_table,
+    lut_s8,
+    relu_table,
+    requantize_table,
+    tanh_table,
+)
 from snapcli.fixedpoint.maps import (
     MapGated,
     MapIsotonic,
@@ -23,12 +44,14 @@ from snapcli.fixedpoint.maps import (
     map_logistic_q16,
 )
 from snapcli.fixedpoint.mean import MeanS8, mean_multiplier, mean_s8
+from snapcli.fixedpoint.mul import MulS8, mul_multiplier, mul_s8
 from snapcli.fixedpoint.output import (
     OutputS8,
     activation_range,
     output_multipliers,
     output_s8,
 )
+from snapcli.fixedpoint.pool import PoolS8, average_pool_s8, max_pool_s8, reduce_max_pool
 from snapcli.fixedpoint.pool_sum import pool_sum_s8
 from snapcli.fixedpoint.requantize import (
     Multiplier,
@@ -38,8 +61,10 @@ from snapcli.fixedpoint.requantize import (
     requantize,
     requantize_once,
 )
+from snapcli.fixedpoint.resize_nearest import ResizeNearestS8, nearest_index, resize_nearest_s8
 from snapcli.fixedpoint.score import quantize_weights_q16, score_q16
 from snapcli.fixedpoint.sigmoid import sigmoid_q16, sigmoid_tail_q16_table
+from snapcli.fixedpoint.softmax import SoftmaxS8, softmax_of, softmax_s8
 from snapcli.fixedpoint.surprisal import (
     GaussianHeadS8,
     Standardize,
@@ -48,45 +73,78 @@ from snapcli.fixedpoint.surprisal import (
 )
 
 __all__ = [
+    "AddS8",
     "Confidence",
     "ConvS8",
+    "CopyS8",
     "FullyConnectedS8",
     "GaussianHeadS8",
     "MapGated",
     "MapIsotonic",
     "MapLogistic",
     "MeanS8",
+    "MulS8",
     "Multiplier",
     "OutputS8",
+    "PadS8",
+    "PoolS8",
+    "Quantization",
+    "ResizeNearestS8",
+    "SoftmaxS8",
     "Standardize",
     "activation_range",
+    "add_multipliers",
+    "add_s8",
     "argmax_s8",
+    "average_pool_s8",
+    "concatenation_copies",
     "confidence_of",
     "conv_s8",
     "conv_window",
+    "copy_s8",
     "depthwise_conv_s8",
     "doubt_q16",
     "error_logit_q16",
     "fully_connected_s8",
+    "hard_swish_table",
     "inverse_sigma_q9_table",
+    "leaky_relu_table",
     "ln_q16",
     "log2_q15_table",
+    "logistic_table",
+    "lut_s8",
     "map_gated_q16",
     "map_isotonic_q16",
     "map_logistic_q16",
+    "max_pool_s8",
     "mean_multiplier",
     "mean_s8",
+    "mul_multiplier",
+    "mul_s8",
+    "nearest_index",
     "output_multipliers",
     "output_s8",
+    "pad_of",
+    "pad_s8",
     "pool_sum_s8",
     "quantize_multiplier",
     "quantize_multipliers",
     "quantize_multipliers_shared",
     "quantize_weights_q16",
+    "reduce_max_pool",
+    "relu_table",
     "requantize",
     "requantize_once",
+    "requantize_table",
+    "resize_nearest_s8",
     "score_q16",
     "sigmoid_q16",
     "sigmoid_tail_q16_table",
+    "slice_copy",
+    "softmax_of",
+    "softmax_s8",
+    "sub_s8",
     "surprisal_s8",
+    "tanh_table",
+    "transpose_copy",
 ]

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli import fixedpoint as fx
-
-Kernel = fx.ConvS8 | fx.FullyConnectedS8 | fx.MeanS8
+from snapcli.graph.operators import OPERATORS, Kernel
 
 
 @dataclass(frozen=True)
@@ -39,41 +37,33 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Layer:
-    """One kernel from one activation to another; depthwise tells the two convolutions apart."""
+    """An operator of TFLite with its parameters, from tensors (or constants) to a tensor."""
 
     name: str
+    operator: str
     kernel: Kernel
-    source: str
+    sources: tuple[str, ...]
     target: str
-    depthwise: bool = False
 
     @property
     def macs(self) -> int:
-        k = self.kernel
-        if isinstance(k, fx.ConvS8):
-            outputs = k.out_h * k.out_w * k.out_c
-            return outputs * k.kernel_h * k.kernel_w * (1 if self.depthwise else k.in_c)
-        if isinstance(k, fx.FullyConnectedS8):
-            return k.inputs * k.outputs
-        return k.positions * k.channels
+        return OPERATORS[self.operator].macs(self.kernel)
 
-    def run(self, x: NDArray[np.int8]) -> NDArray[np.int8]:
-        k = self.kernel
-        if isinstance(k, fx.ConvS8):
-            return fx.depthwise_conv_s8(k, x) if self.depthwise else fx.conv_s8(k, x)
-        if isinstance(k, fx.FullyConnectedS8):
-            return fx.fully_connected_s8(k, x.reshape(len(x), -1))
-        return fx.mean_s8(k, x)
+    @property
+    def c_function(self) -> str:
+        return OPERATORS[self.operator].c_function
 
 
 @dataclass(frozen=True)
 class Graph:
-    """tensors by name; outputs maps the names of the .tflite's signature to tensors."""
+    """tensors by name; outputs maps the names of the .tflite's signature to tensors; constants
+    are int8 operands [size] that no layer computes."""
 
     tensors: dict[str, Tensor]
     layers: tuple[Layer, ...]
     input: str
     outputs: dict[str, str]
+    constants: dict[str, NDArray[np.int8]]
 
     @property
     def macs(self) -> int:
@@ -81,12 +71,16 @@ class Graph:
 
     def run(self, x: NDArray[np.int8], keep: set[str]) -> dict[str, NDArray[np.int8]]:
         """Integer evaluation of x [n, *input shape]: {tensor name: values} of those to keep."""
-        current, kept = {self.input: x}, {}
-        last_use = {layer.source: i for i, layer in enumerate(self.layers)}
+        constants = {name: values[np.newaxis] for name, values in self.constants.items()}
+        current, kept = {self.input: x, **constants}, {}
+        last_use = {source: i for i, layer in enumerate(self.layers) for source in layer.sources}
         for i, layer in enumerate(self.layers):
-            current[layer.target] = layer.run(current[layer.source])
+            sources = [current[name] for name in layer.sources]
+            result = OPERATORS[layer.operator].run(layer.kernel, *sources)
+            current[layer.target] = result.reshape(len(x), *self.tensors[layer.target].shape)
             if layer.target in keep:
                 kept[layer.target] = current[layer.target]
-            if last_use[layer.source] == i:
-                del current[layer.source]
+            for name in set(layer.sources):
+                if last_use[name] == i:
+                    del current[name]
         return kept

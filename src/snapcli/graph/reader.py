@@ -13,9 +13,11 @@ import numpy as np
 from snapcli import fixedpoint as fx
 from snapcli.errors import ArtifactError
 from snapcli.graph.graph import Graph, Layer, Tensor
+from snapcli.graph.operators import OPERATORS, Kernel
 
 _ACTIVATIONS = {0: "none", 1: "relu", 3: "relu6"}
 _PADDING = {0: "same", 1: "valid"}
+_RENAMING = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # What reading a file that says impossible things raises, here and in flatbuffers.
 _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError, AttributeError)
 
@@ -49,6 +51,7 @@ class _Reader:
         }
         self.names: dict[int, str] = {}
         self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, np.ndarray] = {}
 
     def graph(self) -> Graph:
         if len(self.subgraph.inputs) != 1:
@@ -57,12 +60,13 @@ class _Reader:
                 "Convert one with a single input.",
             )
         source = self._register(int(self.subgraph.inputs[0]), "input")
-        layers = tuple(self._layer(operator) for operator in self.subgraph.operators)
+        found = [self._layer(operator) for operator in self.subgraph.operators]
         outputs = {
             self.signature.get(int(i), self.names[int(i)]): self.names[int(i)]
             for i in self.subgraph.outputs
         }
-        return Graph(self.tensors, layers, source.name, outputs)
+        layers = tuple(layer for layer in found if layer is not None)
+        return Graph(self.tensors, layers, source.name, outputs, self.constants)
 
     def _register(self, index: int, name: str | None = None) -> Tensor:
         """The tensor of this index, known from now on under a short name of its own."""
@@ -102,36 +106,128 @@ class _Reader:
         data = np.asarray(self.model.buffers[raw.buffer].data, np.uint8).tobytes()
         return np.frombuffer(data, dtype).reshape(raw.shape)
 
-    def _layer(self, operator: Any) -> Layer:
+    def _layer(self, operator: Any) -> Layer | None:
+        """None for an operator that only renames its source."""
         code = self.model.operatorCodes[operator.opcodeIndex]
-        kind = max(code.builtinCode, code.deprecatedBuiltinCode)
-        builtin = self.schema.BuiltinOperator
+        kind = self._operator_name(max(code.builtinCode, code.deprecatedBuiltinCode))
         # A source that no layer before this one computes is a KeyError: the file is damaged.
         source = self.tensors[self.names[int(operator.inputs[0])]]
+        if kind in _RENAMING:
+            self._rename(int(operator.outputs[0]), source)
+            return None
         target = self._register(int(operator.outputs[0]))
-        if kind in (builtin.CONV_2D, builtin.DEPTHWISE_CONV_2D):
-            depthwise = kind == builtin.DEPTHWISE_CONV_2D
-            kernel: Any = self._convolution(operator, source, target, depthwise)
-            return Layer(target.name, kernel, source.name, target.name, depthwise)
-        if kind == builtin.FULLY_CONNECTED:
+        sources: tuple[str, ...] = (source.name,)
+        kernel: Kernel
+        if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
+            kernel = self._convolution(operator, source, target, kind == "DEPTHWISE_CONV_2D")
+        elif kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+            kernel = self._pool(operator, source, target)
+        elif kind in ("ADD", "SUB", "MUL"):
+            other = self._operand(int(operator.inputs[1]), target.name)
+            sources = (source.name, other.name)
+            kernel = self._elementwise(kind, operator, source, other, target)
+        elif kind == "FULLY_CONNECTED":
             kernel = self._fully_connected(operator, source, target)
-        elif kind == builtin.MEAN:
+        elif kind == "MEAN":
             kernel = self._mean(operator, source, target)
+        elif kind == "SOFTMAX":
+            kernel = self._softmax(operator, source, target)
         else:
-            names = {v: k for k, v in vars(builtin).items() if isinstance(v, int)}
+            supported = ", ".join(sorted([*OPERATORS, *_RENAMING]))
             raise ArtifactError(
-                f"operator {names.get(kind, kind)} of layer '{target.name}' is not supported",
-                "Supported: CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MEAN.",
+                f"operator {kind} of layer '{target.name}' is not supported",
+                f"Supported: {supported}.",
             )
-        return Layer(target.name, kernel, source.name, target.name)
+        return Layer(target.name, kind, kernel, sources, target.name)
 
-    def _output(self, operator: Any, target: Tensor, activation: int, channels: int) -> fx.OutputS8:
+    def _operator_name(self, code: int) -> str:
+        names = {v: k for k, v in vars(self.schema.BuiltinOperator).items() if isinstance(v, int)}
+        return names.get(code, str(code))
+
+    def _rename(self, index: int, source: Tensor) -> None:
+        """The same bytes with another shape: consumers read the source itself."""
+        raw = self.subgraph.tensors[index]
+        size = int(np.prod([int(d) for d in raw.shape]))
+        if size != source.size_bytes or index in self.names:
+            raise ValueError(f"tensor '{source.name}' is reshaped to another size")
+        self.names[index] = source.name
+
+    def _operand(self, index: int, layer: str) -> Tensor:
+        """A tensor that a layer computes, or a constant."""
+        if index in self.names:
+            return self.tensors[self.names[index]]
+        values = self._constant(index, np.int8, layer)
+        quantization = self.subgraph.tensors[index].quantization
+        name = self._unique(f"{layer}_operand")
+        scale, zero_point = float(quantization.scale[0]), int(quantization.zeroPoint[0])
+        self.constants[name] = values.ravel()
+        self.tensors[name] = Tensor(name, values.shape[1:] or (1,), scale, zero_point)
+        return self.tensors[name]
+
+    def _activation(self, activation: int, target: Tensor) -> tuple[int, int]:
+        """(min, max) of a fused activation."""
         if activation not in _ACTIVATIONS:
             raise ArtifactError(
                 f"the fused activation of layer '{target.name}' is not supported",
                 "Use none, relu or relu6.",
             )
-        low, high = fx.activation_range(_ACTIVATIONS[activation], target.scale, target.zero_point)
+        return fx.activation_range(_ACTIVATIONS[activation], target.scale, target.zero_point)
+
+    def _pool(self, operator: Any, source: Tensor, target: Tensor) -> fx.PoolS8:
+        options = operator.builtinOptions
+        in_h, in_w, channels = source.shape
+        kernel_h, kernel_w = options.filterHeight, options.filterWidth
+        if min(kernel_h, kernel_w, options.strideH, options.strideW) < 1:
+            raise ValueError(f"layer '{target.name}' has an impossible window")
+        padding = _PADDING[options.padding]
+        out_h, pad_top = fx.conv_window(in_h, kernel_h, options.strideH, 1, padding)
+        out_w, pad_left = fx.conv_window(in_w, kernel_w, options.strideW, 1, padding)
+        same = (source.scale, source.zero_point) == (target.scale, target.zero_point)
+        if (out_h, out_w, channels) != target.shape or not same:
+            raise ValueError(f"layer '{target.name}' has the wrong shape or scale")
+        low, high = self._activation(options.fusedActivationFunction, target)
+        window = (kernel_h, kernel_w, options.strideH, options.strideW, pad_top, pad_left)
+        return fx.PoolS8(in_h, in_w, channels, out_h, out_w, *window, min=low, max=high)
+
+    def _elementwise(
+        self, kind: str, operator: Any, first: Tensor, second: Tensor, target: Tensor
+    ) -> fx.AddS8 | fx.MulS8:
+        """Operands repeat along the leading axes, so their shape must end the target's."""
+        for operand in (first, second):
+            if not _broadcasts(operand.shape, target.shape):
+                raise ArtifactError(
+                    f"an operand of layer '{target.name}' has shape {operand.shape}, "
+                    f"the result {target.shape}",
+                    "Only operands of the same shape, per channel or scalar are supported.",
+                )
+        low, high = self._activation(operator.builtinOptions.fusedActivationFunction, target)
+        scales = (first.scale, second.scale, target.scale)
+        common = {
+            "length": target.size_bytes,
+            "in1_length": first.size_bytes,
+            "in2_length": second.size_bytes,
+            "in1_zero_point": first.zero_point,
+            "in2_zero_point": second.zero_point,
+            "out_zero_point": target.zero_point,
+            "min": low,
+            "max": high,
+        }
+        if kind == "MUL":
+            return fx.MulS8(multiplier=fx.mul_multiplier(*scales), **common)
+        in1, in2, out = fx.add_multipliers(*scales)
+        return fx.AddS8(in1=in1, in2=in2, out=out, **common)
+
+    def _softmax(self, operator: Any, source: Tensor, target: Tensor) -> fx.SoftmaxS8:
+        if (target.scale, target.zero_point) != (1 / 256, -128):
+            raise ArtifactError(
+                f"the output of SOFTMAX '{target.name}' is not in steps of 1/256",
+                "Convert the model again.",
+            )
+        beta = operator.builtinOptions.beta
+        return fx.softmax_of(source.positions, source.channels, source.scale, beta)
+
+    def _output(self, operator: Any, target: Tensor, activation: int, channels: int) -> fx.OutputS8:
+        low, high = self._activation(activation, target)
         has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
         bias = (
             self._constant(int(operator.inputs[2]), np.int32, target.name)
@@ -233,6 +329,14 @@ class _Reader:
             out_zero_point=target.zero_point,
             multiplier=fx.mean_multiplier(source.scale, target.scale, source.positions),
         )
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether repeating an operand along the leading axes gives the target's shape."""
+    size = int(np.prod(shape))
+    ends = [int(np.prod(target[k:])) for k in range(len(target) + 1)]
+    trimmed = tuple(d for d in shape if d != 1)
+    return size in ends and trimmed == tuple(d for d in target[ends.index(size) :] if d != 1)
 
 
 def _short(name: str) -> str:

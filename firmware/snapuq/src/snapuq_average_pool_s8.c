@@ -1,0 +1,24 @@
+#include "snapuq_arith.h"
+
+void snapuq_average_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input,
+                            int8_t *output)
+{
+    const int32_t channels = layer->channels;
+    for (int32_t oy = 0; oy < layer->out_h; ++oy) {
+        for (int32_t ox = 0; ox < layer->out_w; ++ox) {
+            const struct snapuq_patch patch = snapuq_patch(layer, input, oy, ox);
+            const int32_t count = patch.rows * patch.columns, half = count / 2;
+            for (int32_t c = 0; c < channels; ++c) {
+                const int8_t *from = patch.first + c;
+                int32_t sum = 0;
+                for (int32_t y = patch.rows; y > 0; --y, from += patch.skip) {
+                    for (int32_t x = patch.columns; x > 0; --x, from += channels) {
+                        sum += *from;
+                    }
+                }
+                const int32_t mean = (sum > 0 ? sum + half : sum - half) / count;
+                *output++ = (int8_t)snapuq_clamp(mean, layer->min, layer->max);
+            }
+        }
+    }
+}

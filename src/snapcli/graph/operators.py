@@ -1,0 +1,80 @@
+"""The operators of TFLite that we compute: numpy function, C function and work of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli import fixedpoint as fx
+
+Kernel = (
+    fx.ConvS8 | fx.FullyConnectedS8 | fx.MeanS8 | fx.PoolS8 | fx.AddS8 | fx.MulS8 | fx.SoftmaxS8
+)
+Activation = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """run(kernel, *sources) -> target, every array [n, ...]; macs(kernel): multiplications that
+    are accumulated, or additions where there is nothing to multiply."""
+
+    c_function: str
+    run: Callable[..., Activation]
+    macs: Callable[[Any], int]
+
+
+def _image(function: Callable[[Any, Activation], Activation], channels: str) -> Any:
+    def run(kernel: Any, x: Activation) -> Activation:
+        shape = (kernel.in_h, kernel.in_w, getattr(kernel, channels))
+        return function(kernel, x.reshape(len(x), *shape))
+
+    return run
+
+
+def _flat(function: Callable[..., Activation]) -> Any:
+    def run(kernel: Any, *sources: Activation) -> Activation:
+        return function(kernel, *(x.reshape(len(x), -1) for x in sources))
+
+    return run
+
+
+def _mean(kernel: fx.MeanS8, x: Activation) -> Activation:
+    return fx.mean_s8(kernel, x.reshape(len(x), kernel.positions, kernel.channels))
+
+
+def _softmax(kernel: fx.SoftmaxS8, x: Activation) -> Activation:
+    return fx.softmax_s8(kernel, x.reshape(len(x), kernel.positions, kernel.classes))
+
+
+def _window(kernel: fx.ConvS8 | fx.PoolS8, outputs: int) -> int:
+    return kernel.out_h * kernel.out_w * outputs * kernel.kernel_h * kernel.kernel_w
+
+
+OPERATORS = {
+    "CONV_2D": Operator(
+        "snapuq_conv_s8", _image(fx.conv_s8, "in_c"), lambda k: _window(k, k.out_c) * k.in_c
+    ),
+    "DEPTHWISE_CONV_2D": Operator(
+        "snapuq_depthwise_conv_s8",
+        _image(fx.depthwise_conv_s8, "in_c"),
+        lambda k: _window(k, k.out_c),
+    ),
+    "FULLY_CONNECTED": Operator(
+        "snapuq_fully_connected_s8", _flat(fx.fully_connected_s8), lambda k: k.inputs * k.outputs
+    ),
+    "MEAN": Operator("snapuq_mean_s8", _mean, lambda k: k.positions * k.channels),
+    "AVERAGE_POOL_2D": Operator(
+        "snapuq_average_pool_s8",
+        _image(fx.average_pool_s8, "channels"),
+        lambda k: _window(k, k.channels),
+    ),
+    "MAX_POOL_2D": Operator(
+        "snapuq_max_pool_s8", _image(fx.max_pool_s8, "channels"), lambda k: _window(k, k.channels)
+    ),
+    "ADD": Operator("snapuq_add_s8", _flat(fx.add_s8), lambda k: k.length),
+    "SUB": Operator("snapuq_sub_s8", _flat(fx.sub_s8), lambda k: k.length),
+    "MUL": Operator("snapuq_mul_s8", _flat(fx.mul_s8), lambda k: k.length),
+    "SOFTMAX": Operator("snapuq_softmax_s8", _softmax, lambda k: k.positions * k.classes),
+}
