@@ -17,7 +17,7 @@ demo: setup ## Train, calibrate, quantize, export, build, flash and bench the di
 test: setup ## Run the tests.
 	@$(VENV)/bin/python -m pytest
 
-figures: setup ## Print the figures of the README: three seeds, about 5 minutes.
+figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py
 
 lint: setup ## Check style and types.
@@ -31,7 +31,7 @@ format: setup ## Format the Python code.
 
 setup: tools $(READY) ## Make the virtual environment and install what is missing.
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml | tools
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { \
 	  echo "error: snap needs Python 3.11 or 3.12, not $(PYTHON)" >&2; \
 	  echo "hint: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 5; }

@@ -1,6 +1,6 @@
 """The figures of the README: the digits recipe with three seeds, against what we aim at.
 
-    make figures                      # about 5 minutes on 2 cores
+    make figures                      # about 6 minutes on 2 cores
     python benchmarks/digits_figures.py --seeds 13,17,23 --runs-dir runs/figures
 
 Everything but the instruction counts depends on floating-point training, so digits in the last

@@ -114,8 +114,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 
 @pytest.fixture
-def workspace(finished: Finished, tmp_path: Path) -> Iterator[Workspace]:
-    """A copy of the finished run that a test may damage."""
+def workspace(
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workspace]:
+    """A copy of the finished run that a test may damage, in the folder its user is in."""
+    monkeypatch.chdir(tmp_path)
     copied = finished.workspace.copy(tmp_path / "runs")
     yield copied
     shutil.rmtree(copied.runs, ignore_errors=True)

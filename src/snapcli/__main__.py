@@ -1,5 +1,20 @@
-"""python -m snapcli"""
+"""The program: `snap`, `snapuq` and `python -m snapcli`."""
 
-from snapcli.cli import main
+import signal
+import sys
 
-main()
+
+def main() -> None:
+    # A polite kill unwinds like any exit: no emulator and no temporary folder stays behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        from snapcli.cli import run_app
+
+        sys.exit(run_app(sys.argv[1:]))
+    except KeyboardInterrupt:
+        # So early that there is nothing to say.
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

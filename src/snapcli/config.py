@@ -7,16 +7,16 @@ of the wrong type or range is an error that names it.
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from snapcli.errors import ConfigError
+from snapcli.errors import ConfigError, UsageError, suggestion
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise ConfigError(f"{name} is {value}", f"It must lie between {low:g} and {high:g}.")
+        ends = (f"{end:g}" if isinstance(end, float) else str(end) for end in (low, high))
+        raise ConfigError(f"{name} is {value}", f"It must lie between {' and '.join(ends)}.")
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -113,8 +113,12 @@ Options = TypeVar("Options")
 
 
 def override(options: Options, **given: Any) -> Options:
-    """The same options with every value that is not None replaced."""
-    return replace(options, **{k: v for k, v in given.items() if v is not None})  # type: ignore[type-var]
+    """The same options with every value of the command line that is not None replaced."""
+    changes = {k: v for k, v in given.items() if v is not None}
+    try:
+        return replace(options, **changes)  # type: ignore[type-var]
+    except ConfigError as error:
+        raise UsageError(error.message, error.hint) from None
 
 
 def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
@@ -159,7 +163,7 @@ def recipe_from(tables: Mapping[str, Any]) -> Recipe:
     defaults, parts = Recipe(), {}
     for name, values in tables.items():
         if name not in known:
-            raise ConfigError(f"unknown table [{name}]", _suggest(name, known))
+            raise ConfigError(f"unknown table [{name}]", suggestion(name, known))
         if not isinstance(values, dict):
             raise ConfigError(f"'{name}' is not a table", f"Write [{name}].")
         attribute = known[name]
@@ -173,7 +177,7 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
     checked = {}
     for key, value in values.items():
         if key not in defaults:
-            raise ConfigError(f"unknown option {stage}.{key}", _suggest(key, defaults))
+            raise ConfigError(f"unknown option {stage}.{key}", suggestion(key, defaults))
         expected = type(defaults[key])
         if expected is tuple and isinstance(value, list):
             value = tuple(value)
@@ -188,12 +192,6 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
             )
         checked[key] = value
     return checked
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
 
 
 def dump_recipe(recipe: Recipe) -> str:

@@ -5,7 +5,7 @@ not a terminal; NO_COLOR is honoured by rich.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,9 +25,7 @@ from rich.text import Text
 
 from snapcli.errors import SnapError
 from snapcli.jsontext import dumps
-
-OnProgress = Callable[[int, int, str], None]
-
+from snapcli.progress import OnProgress, silent
 
 _FILE_WIDTH = 160
 
@@ -95,7 +93,7 @@ def progress(title: str) -> Iterator[OnProgress]:
     """Gives a function (done, total, detail); a spinner turns until its first call."""
     err = _err()
     if not err.is_terminal:
-        yield lambda done, total, detail: None
+        yield silent
         return
     columns = (
         SpinnerColumn(),

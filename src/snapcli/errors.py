@@ -1,5 +1,15 @@
 """The only exception tree. Each class fixes the exit code of the program."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that does not exist: the one that was probably meant, or all."""
+    candidates = list(known)
+    close = get_close_matches(name, candidates, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(candidates)}."
+
 
 class SnapError(Exception):
     """A problem the user can act on.

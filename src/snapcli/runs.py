@@ -27,6 +27,8 @@ SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
+DEFAULT_RUNS_DIR = "runs"
+_PER_TARGET = ("export-c", "flash", "bench")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
 
 
@@ -91,15 +93,39 @@ class Run:
             if not self.path(CHECKPOINT).is_file():
                 return "snap train"
             parts.append("--resume")
-        latest = self.root.parent / "latest"
-        if not (latest.is_dir() and latest.samefile(self.root)):
-            parts += ["--run", self.name]
+        # Where it is typed, the command must find this run and no other.
+        here = Path(DEFAULT_RUNS_DIR)
+        if not _same(here / "latest", self.root):
+            parts += ["--run", self.name if _same(here, self.root.parent) else str(self.root)]
         return " ".join(parts)
+
+    def states(self) -> tuple[StageState, ...]:
+        """Every stage that the run holds, and every one that it has yet to make, in order."""
+        names: list[str] = []
+        for kind in STAGES:
+            names += sorted(n for n in self.records() if n.partition("/")[0] == kind) or [kind]
+        return tuple(self.state(name) for name in names)
+
+    def next_command(self) -> str | None:
+        """What to run next; None when all is up to date."""
+        unfinished = next((s for s in self.states() if s.status != "done"), None)
+        return self.remedy(unfinished.origin) if unfinished else None
+
+    def has_begun(self) -> bool:
+        """Whether there is anything to lose: a finished stage, or an epoch of training."""
+        return bool(self.records()) or self.path(CHECKPOINT).is_file()
+
+    def make_latest(self) -> None:
+        """Commands without --run mean this run from now on."""
+        link = self.root.parent / ".latest.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.name)
+        link.replace(self.root.parent / "latest")
 
     def state(self, stage: str, unchecked: str | None = None) -> StageState:
         record = self.record(stage)
         if record is None:
-            return StageState(stage, "missing", "missing", stage)
+            return StageState(stage, "missing", "missing", self._first_missing(stage))
         for relative, digest in record["outputs"].items():
             damage = self._damage(relative, None if Path(relative).name == unchecked else digest)
             if damage:
@@ -108,13 +134,23 @@ class Run:
         for before in record["inputs"]:
             state = self.state(before)
             if state.status != "done":
-                return StageState(
-                    stage, "stale", f"stale: {before} is {state.detail}", state.origin
-                )
+                # One cause is enough: what is stale passes on why.
+                stale = state.status == "stale"
+                detail = state.detail if stale else f"stale: {before} is {state.detail}"
+                return StageState(stage, "stale", detail, state.origin)
         for before, digest in record["inputs"].items():
             if self.digest(before) != digest:
                 return StageState(stage, "stale", f"stale: {before} has changed since", stage)
         return StageState(stage, "done", "up to date", stage)
+
+    def _first_missing(self, stage: str) -> str:
+        """The stage to begin with, of those that lead to this one."""
+        kind, slash, target = stage.partition("/")
+        for before in STAGES[: STAGES.index(kind)]:
+            name = f"{before}{slash}{target}" if before in _PER_TARGET else before
+            if self.record(name) is None:
+                return name
+        return stage
 
     def _damage(self, relative: str, digest: str | None) -> str | None:
         """What is wrong with a file; without a digest its content is not looked at."""
@@ -193,15 +229,26 @@ def folder_of(stage: str) -> str:
     return stage.replace("flash/", "build/", 1)
 
 
+@contextmanager
+def new_run(runs_dir: Path, prefix: str) -> Iterator[Run]:
+    """A run that leaves no trace if the block fails before there is anything to keep."""
+    run = create_run(runs_dir, prefix)
+    try:
+        yield run
+    except BaseException:
+        if not run.has_begun():
+            shutil.rmtree(run.root, ignore_errors=True)
+        raise
+
+
 def create_run(runs_dir: Path, prefix: str) -> Run:
-    """runs/<prefix>-NNN with the next free number; `latest` then points to it."""
+    """runs/<prefix>-NNN with the next free number; `latest` moves when it has an epoch."""
     with disk_errors(runs_dir):
         runs_dir.mkdir(parents=True, exist_ok=True)
         root = runs_dir / f"{prefix}-{_next_number(runs_dir, prefix):03d}"
         root.mkdir()
         _write_manifest(root, {"schema": SCHEMA, "stages": {}})
-        point_latest(root)
-    return Run(root)
+    return Run(root.resolve())
 
 
 def _next_number(folder: Path, prefix: str) -> int:
@@ -211,11 +258,8 @@ def _next_number(folder: Path, prefix: str) -> int:
     return max((int(f.group(1)) for f in found if f), default=0) + 1
 
 
-def point_latest(root: Path) -> None:
-    link = root.parent / ".latest.new"
-    link.unlink(missing_ok=True)
-    link.symlink_to(root.name)
-    link.replace(root.parent / "latest")
+def _same(a: Path, b: Path) -> bool:
+    return a.exists() and a.samefile(b)
 
 
 def open_run(run: Path | None, runs_dir: Path) -> Run:
@@ -239,9 +283,10 @@ def _read_manifest(root: Path) -> dict[str, Any]:
         schema = manifest["schema"]
         # What another schema holds is not ours to judge.
         whole = schema != SCHEMA or all(
-            isinstance(record[part], dict)
-            for record in manifest["stages"].values()
-            for part in ("inputs", "outputs")
+            isinstance(record["inputs"], dict)
+            and isinstance(record["outputs"], dict)
+            and all(_rank(before) < _rank(stage) for before in record["inputs"])
+            for stage, record in manifest["stages"].items()
         )
     except FileNotFoundError:
         raise ArtifactError(
@@ -258,6 +303,10 @@ def _read_manifest(root: Path) -> dict[str, Any]:
             "Use the version of snap that made it, or start a new run: snap train",
         )
     return dict(manifest)
+
+
+def _rank(stage: str) -> int:
+    return STAGES.index(stage.partition("/")[0])
 
 
 def _write_manifest(root: Path, manifest: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.assets import asset_dir
-from snapcli.errors import ToolchainError
+from snapcli.errors import ConfigError, ToolchainError
 from snapcli.targets import Target
 
 GCC = "arm-none-eabi-gcc"
@@ -186,7 +186,7 @@ def _run(
     if overflow and target:
         region, excess = overflow[1].lower(), int(overflow[2])
         limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}[region]
-        raise ToolchainError(
+        raise ConfigError(
             f"The firmware does not fit {target.name}: its {region} of {limit} bytes"
             f" overflows by {excess} bytes.",
             "Use a smaller model or a bigger target.",

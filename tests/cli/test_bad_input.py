@@ -252,22 +252,23 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
         (("train", "--dataset", "cats"), USAGE, "'cats'", "digits"),
         (("train", "--backbone", "vgg"), USAGE, "'vgg'", "dscnn-digits"),
         (("train", "--taps", "M,block9"), USAGE, "'block9'", "Did you mean block"),
-        (("train", "--taps", "stem"), USAGE, "'stem'", "Candidates"),
+        (("train", "--taps", "stem"), USAGE, "'stem'", "Known: M, P"),
         (("train", "--taps", ","), USAGE, "no tap", "--taps"),
-        (("train", "--mode", "both"), CONFIG, "'both'", "joint, detach, posthoc"),
-        (("train", "--epochs", "0"), CONFIG, "train.epochs is 0", "between"),
+        (("train", "--taps", ""), USAGE, "no tap", "--taps"),
+        (("train", "--mode", "both"), USAGE, "'both'", "joint, detach, posthoc"),
+        (("train", "--epochs", "0"), USAGE, "train.epochs is 0", "between"),
         (("train", "--epochs", "ten"), USAGE, "--epochs", "snap train --help"),
-        (("train", "--learning-rate", "nan"), CONFIG, "learning_rate", "between"),
-        (("train", "--seed", "-1"), CONFIG, "train.seed is -1", "between"),
-        (("calibrate", "--map", "magic"), CONFIG, "'magic'", "gated"),
-        (("calibrate", "--threshold", "luck"), CONFIG, "'luck'", "coverage"),
-        (("calibrate", "--alpha", "2"), CONFIG, "calibrate.alpha", "between 0 and 1"),
-        (("quantize", "--samples", "0"), CONFIG, "quantize.samples", "between"),
+        (("train", "--learning-rate", "nan"), USAGE, "learning_rate", "between"),
+        (("train", "--seed", "-1"), USAGE, "train.seed is -1", "between"),
+        (("calibrate", "--map", "magic"), USAGE, "'magic'", "gated"),
+        (("calibrate", "--threshold", "luck"), USAGE, "'luck'", "coverage"),
+        (("calibrate", "--alpha", "2"), USAGE, "calibrate.alpha", "between 0 and 1"),
+        (("quantize", "--samples", "0"), USAGE, "quantize.samples", "between"),
         (("export-c", "--target", "qemu-m5"), USAGE, "'qemu-m5'", "Did you mean qemu-m"),
-        (("flash", "--target", "toaster"), USAGE, "'toaster'", "Choose one"),
-        (("bench", "--target", "toaster"), USAGE, "'toaster'", "Choose one"),
+        (("flash", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
+        (("bench", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
         (("bench", "--target", "small-mcu"), USAGE, "small-mcu is a board", "--port"),
-        (("bench", "--inputs", "0"), CONFIG, "bench.inputs is 0", "between"),
+        (("bench", "--inputs", "0"), USAGE, "bench.inputs is 0", "between"),
         (("bench", "--inputs"), USAGE, "--inputs", "--help"),
         (("flash", "--colour"), USAGE, "--colour", "snap flash --help"),
         (("fly",), USAGE, "'fly'", "snap --help"),
@@ -281,8 +282,8 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
         (("run", "digits", "--set", "train.epochs=few"), CONFIG, "'few'", "whole number"),
         (("run", "digits", "--set", "train.epochs=true"), CONFIG, "True", "whole number"),
         (("run", "digits", "--set", "train.taps=[1]"), CONFIG, "train.taps", "list of names"),
-        (("run", "digits", "--set", "train.dataset=cats"), USAGE, "'cats'", "digits"),
-        (("run", "digits", "--set", "export-c.target=x"), USAGE, "'x'", "Choose one"),
+        (("run", "digits", "--set", "train.dataset=cats"), CONFIG, "'cats'", "digits"),
+        (("run", "digits", "--set", "export-c.target=x"), CONFIG, "'x'", "Known: big-mcu"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -312,6 +313,7 @@ def test_nonsense_on_the_command_line(
 def trained(runs: Path) -> None:
     """A run whose options can be read, and nothing else."""
     run = create_run(runs, "digits")
+    run.make_latest()
     run.path("config.toml").write_text(dump_recipe(Recipe()))
 
 
@@ -509,7 +511,7 @@ def test_no_tensorflow(
     monkeypatch.setitem(sys.modules, package, None)
     message, hint = refused(workspace, TOOLCHAIN, *arguments)
     assert package in message
-    assert 'pip install "snap-uq[train]"' in hint
+    assert "make setup" in hint
 
 
 def test_the_rest_works_without_tensorflow(

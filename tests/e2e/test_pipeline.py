@@ -68,7 +68,10 @@ def test_show_says_that_all_is_up_to_date(finished: Finished) -> None:
     assert {s["detail"] for s in report["states"]} == {"up to date"}
     assert report["next_command"] is None
     shown = finished.workspace.snap("show").out
-    assert shown.count("up to date") == len(STAGES)
+    assert shown.count(" done ") == len(STAGES)
+    # Pooled never stands alone.
+    for part in ("pooled", "per cell", "clean"):
+        assert shown.count(f"AUROC of errors, {part}, ") == 2
     assert f"{INPUTS} of {INPUTS}" in shown
 
 

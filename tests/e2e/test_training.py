@@ -28,7 +28,7 @@ TRAIN = ("--epochs", str(EPOCHS), "--seed", "17", "--taps", "P")
 # As in a terminal: a shell that starts jobs in the background has them ignore Ctrl-C.
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from snapcli.cli import main; main()"
+    "from snapcli.__main__ import main; main()"
 )
 
 Arrays = list[np.ndarray]
@@ -172,6 +172,7 @@ def test_an_interrupted_training_resumes_to_the_same_result(
 
         yield advance
 
+    monkeypatch.chdir(tmp_path)
     workspace = Workspace(tmp_path / "runs")
     with monkeypatch.context() as patch:
         patch.setattr("snapcli.console.progress", impatient)
@@ -182,7 +183,10 @@ def test_an_interrupted_training_resumes_to_the_same_result(
     assert_resumes(workspace, uninterrupted)
 
 
-def test_ctrl_c_in_a_process_of_its_own(uninterrupted: Workspace, tmp_path: Path) -> None:
+def test_ctrl_c_in_a_process_of_its_own(
+    uninterrupted: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     workspace = Workspace(tmp_path / "runs")
     command = [sys.executable, "-c", PROGRAM, "train", *TRAIN, "--runs-dir", str(workspace.runs)]
     with subprocess.Popen(

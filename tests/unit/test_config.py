@@ -22,7 +22,7 @@ from snapcli.config import (
     override,
     recipe_from,
 )
-from snapcli.errors import ConfigError
+from snapcli.errors import ConfigError, UsageError
 
 # Names and paths: what is printable, quotes and backslashes included.
 names = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=12)
@@ -172,7 +172,8 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 def test_override_replaces_what_was_given() -> None:
     options = CalibrateOptions()
     assert override(options, map=None, target=0.5) == replace(options, target=0.5)
-    with pytest.raises(ConfigError, match=r"calibrate\.target"):
+    # It comes from the command line, so it is a matter of usage.
+    with pytest.raises(UsageError, match=r"calibrate\.target"):
         override(options, target=2.0)
 
 

@@ -18,8 +18,8 @@ from snapcli.runs import (
     create_run,
     disk_errors,
     folder_of,
+    new_run,
     open_run,
-    point_latest,
     read_json,
     sha256,
     write_json,
@@ -27,8 +27,12 @@ from snapcli.runs import (
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return create_run(tmp_path / "runs", "digits")
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The latest run of the folder that a user is in."""
+    monkeypatch.chdir(tmp_path)
+    made = create_run(tmp_path / "runs", "digits")
+    made.make_latest()
+    return made
 
 
 def put(run: Run, stage: str, after: tuple[str, ...] = (), text: str = "1") -> None:
@@ -61,10 +65,40 @@ def refusal(run: Run, stage: str) -> tuple[str, str | None]:
 
 
 def test_runs_are_numbered_per_prefix_and_latest_is_the_newest(tmp_path: Path) -> None:
-    names = [create_run(tmp_path, prefix).name for prefix in ("digits", "mnist", "digits")]
-    assert names == ["digits-001", "mnist-001", "digits-002"]
-    assert os.readlink(tmp_path / "latest") == "digits-002"
-    assert open_run(None, tmp_path).name == "digits-002"
+    runs = [create_run(tmp_path, prefix) for prefix in ("digits", "mnist", "digits")]
+    assert [run.name for run in runs] == ["digits-001", "mnist-001", "digits-002"]
+    for run in runs:
+        run.make_latest()
+        assert os.readlink(tmp_path / "latest") == run.name
+        assert open_run(None, tmp_path).name == run.name
+
+
+def test_a_run_that_never_began_leaves_no_trace(tmp_path: Path) -> None:
+    create_run(tmp_path, "digits").make_latest()
+    with pytest.raises(KeyboardInterrupt), new_run(tmp_path, "digits") as run:
+        raise KeyboardInterrupt
+    assert not run.root.exists()
+    assert open_run(None, tmp_path).name == "digits-001"
+
+
+def test_a_run_with_an_epoch_is_kept(tmp_path: Path) -> None:
+    def interrupted(run: Run) -> None:
+        run.path(CHECKPOINT).touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), new_run(tmp_path, "digits") as run:
+        interrupted(run)
+    assert run.path(CHECKPOINT).is_file()
+
+
+def test_a_stage_that_reads_itself_or_a_later_one_is_no_run_of_ours(tmp_path: Path) -> None:
+    run = create_run(tmp_path, "digits")
+    for before in ("calibrate", "quantize", "nonsense"):
+        record = {"inputs": {before: "0"}, "outputs": {}}
+        manifest = {"schema": 1, "stages": {"calibrate": record}}
+        run.path(MANIFEST).write_text(json.dumps(manifest))
+        with pytest.raises(ArtifactError, match="cannot be read"):
+            Run(run.root)
 
 
 def test_a_number_is_never_used_again(tmp_path: Path) -> None:
@@ -79,10 +113,11 @@ def test_a_number_is_never_used_again(tmp_path: Path) -> None:
 
 def test_a_run_is_found_by_path_by_name_and_as_the_latest(tmp_path: Path) -> None:
     first, second = create_run(tmp_path, "digits"), create_run(tmp_path, "digits")
+    second.make_latest()
     assert open_run(first.root, tmp_path).root == first.root
     assert open_run(Path("digits-001"), tmp_path).root == first.root
     assert open_run(None, tmp_path).root == second.root
-    point_latest(first.root)
+    first.make_latest()
     assert open_run(None, tmp_path).root == first.root
 
 
@@ -117,15 +152,21 @@ def test_folders_follow_the_stage() -> None:
     assert folder_of("export-c/qemu-m4") == "export-c/qemu-m4"
 
 
-def test_a_remedy_is_a_command_that_works_as_it_stands(run: Run) -> None:
+def test_a_remedy_is_a_command_that_works_as_it_stands(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run.remedy("flash/qemu-m4") == "snap flash --target qemu-m4"
     assert run.remedy("train") == "snap train"
-    create_run(run.root.parent, "digits")
+    create_run(run.root.parent, "digits").make_latest()
     # It is no longer the latest run: the command has to name it. A new training is a new run.
     assert run.remedy("flash/qemu-m4") == "snap flash --target qemu-m4 --run digits-001"
     assert run.remedy("train") == "snap train"
     run.path(CHECKPOINT).write_bytes(b"")
     assert run.remedy("train") == "snap train --resume --run digits-001"
+    # From another folder its name would not lead to it.
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run.remedy("quantize") == f"snap quantize --run {run.root}"
 
 
 # ---- Freshness
@@ -148,11 +189,21 @@ def test_a_finished_stage_is_done_and_recorded(run: Run) -> None:
 
 
 def test_a_stage_that_never_ran_is_missing(run: Run) -> None:
+    put(run, "train")
     assert refusal(run, "calibrate") == (
         "calibrate of digits-001 is missing",
         "Run: snap calibrate",
     )
     assert run.record("calibrate") is None
+
+
+def test_of_several_missing_stages_the_first_is_named(run: Run) -> None:
+    put(run, "train")
+    put(run, "calibrate", ("train",))
+    assert refusal(run, "flash/qemu-m7")[1] == "Run: snap quantize"
+    put(run, "quantize", ("calibrate",))
+    assert refusal(run, "flash/qemu-m7")[1] == "Run: snap export-c --target qemu-m7"
+    assert run.next_command() == "snap export-c"
 
 
 def test_a_changed_file_is_damage(run: Run) -> None:

@@ -42,12 +42,12 @@ def test_facts_of_the_real_parts():
 def test_a_typo_is_answered_with_a_suggestion():
     with pytest.raises(UsageError) as caught:
         load_target("qemu-m5")
-    assert "big-mcu, qemu-m4, qemu-m7, small-mcu" in caught.value.message
-    assert caught.value.hint is not None
-    assert "qemu-m" in caught.value.hint
+    assert caught.value.message == "unknown target 'qemu-m5'"
+    assert caught.value.hint in ("Did you mean qemu-m4?", "Did you mean qemu-m7?")
 
 
 @pytest.mark.parametrize("name", ["arduino", "", "../targets/small-mcu"])
 def test_nonsense_lists_the_known_targets(name):
-    with pytest.raises(UsageError, match="small-mcu"):
+    with pytest.raises(UsageError) as caught:
         load_target(name)
+    assert "small-mcu" in (caught.value.hint or "")

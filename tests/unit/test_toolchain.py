@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from snapcli import toolchain
-from snapcli.errors import ToolchainError
+from snapcli.errors import ConfigError, ToolchainError
 from snapcli.targets import load_target
 
 needs_gcc = pytest.mark.skipif(
@@ -89,7 +89,7 @@ def test_the_same_sources_give_the_same_bytes_anywhere(tmp_path):
     ],
 )
 def test_a_program_that_does_not_fit_says_where_and_by_how_much(tmp_path, target, region, excess):
-    with pytest.raises(ToolchainError, match=f"{target.name}: its {region} of") as caught:
+    with pytest.raises(ConfigError, match=f"{target.name}: its {region} of") as caught:
         build(tmp_path, target=target, buffer_bytes=65536)
     if excess is not None:
         assert f"by {excess} bytes" in caught.value.message

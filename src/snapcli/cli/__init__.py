@@ -1,12 +1,11 @@
 """The command line: one file per command. Each parses, calls one stage, and renders."""
 
-import signal
-import sys
+import errno
 
 import typer
 
 from snapcli.console import print_error
-from snapcli.errors import InterruptedRunError, SnapError
+from snapcli.errors import ArtifactError, InterruptedRunError, SnapError
 
 app = typer.Typer(
     name="snap",
@@ -73,12 +72,12 @@ def run_app(arguments: list[str]) -> int:
         command = context.command_path if context else "snap"
         print_error(SnapError(error.format_message().rstrip("."), f"See: {command} --help"))
         return error.exit_code
+    except OSError as error:
+        # Stages turn what disks refuse into errors of ours; this is our own output.
+        if error.errno != errno.ENOSPC:
+            raise
+        print_error(ArtifactError("the output cannot be written: no space is left", "Free some."))
+        return ArtifactError.exit_code
 
 
 _register()
-
-
-def main() -> None:
-    # A polite kill unwinds like any exit: no emulator and no temporary folder stays behind.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    sys.exit(run_app(sys.argv[1:]))

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from snapcli.runs import DEFAULT_RUNS_DIR
+
 RunsDir = Annotated[
     Path,
     typer.Option("--runs-dir", envvar="SNAP_RUNS_DIR", help="Folder that holds the runs."),
@@ -18,4 +20,4 @@ TargetName = Annotated[
     str | None,
     typer.Option(help="qemu-m4, qemu-m7, small-mcu or big-mcu; what the run's recipe says."),
 ]
-RUNS = Path("runs")
+RUNS = Path(DEFAULT_RUNS_DIR)

@@ -1,5 +1,7 @@
 """What `snap demo` and `snap run` share: the six stages watched, and one table at the end."""
 
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,37 +9,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapcli import console
+from snapcli.cli.interrupt import resumable
 from snapcli.cli.render import figure, percent, size
 from snapcli.config import Recipe
+from snapcli.errors import ConfigError, UsageError
+from snapcli.progress import OnProgress
 
 if TYPE_CHECKING:
     from snapcli.stages.pipeline import PipelineReport
 
 
 def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
-    from snapcli.runs import create_run
+    from snapcli.runs import new_run
     from snapcli.stages.pipeline import pipeline
     from snapcli.stages.train import check_options
     from snapcli.targets import load_target
 
     # Before a run directory is made, everything that can be wrong in the recipe has its say.
-    load_target(recipe.export_c.target)
-    with console.progress("train"):
-        check_options(recipe.train)
-    run = create_run(runs_dir, recipe.train.dataset)
-    report = pipeline(run, recipe, _watch)
+    try:
+        target = load_target(recipe.export_c.target)
+        with console.progress("train"):
+            check_options(recipe.train)
+    except UsageError as error:
+        raise ConfigError(error.message, error.hint) from None
+    with new_run(runs_dir, recipe.train.dataset) as run, resumable(run):
+        report = pipeline(run, recipe, _watch)
+    if report.bench is None:
+        console.note(f"bench      skipped: {target.name} is a board")
     if json:
         console.print_json(report)
     else:
-        _table(report, str(run.root))
+        _table(report, str(runs_dir / run.name))
 
 
 @contextmanager
-def _watch(stage: str) -> Iterator[console.OnProgress]:
+def _watch(stage: str) -> Iterator[OnProgress]:
     started = time.monotonic()
     with console.progress(stage) as on_progress:
         yield on_progress
     console.note(f"{stage:<10} {time.monotonic() - started:6.1f} s")
+
+
+def _program() -> str:
+    """How this program is called from here: by name where the name leads to it."""
+    own = Path(sys.argv[0])
+    found = shutil.which(own.name)
+    return own.name if found and own.exists() and Path(found).samefile(own) else str(own)
 
 
 def _table(report: "PipelineReport", folder: str) -> None:
@@ -91,4 +108,4 @@ def _table(report: "PipelineReport", folder: str) -> None:
             ("bit-exact", f"{bench.bit_exact} of {bench.inputs}"),
         ]
     console.pairs(f"{report.train.run} on {flash.target} ({flash.part}), int8", rows)
-    console.say(f"Everything is in {folder}. More: snap show")
+    console.say(f"Everything is in {folder}. More: {_program()} show")

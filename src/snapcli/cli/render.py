@@ -104,8 +104,8 @@ def export_c(report: "ExportReport", folder: str) -> None:
         ("multiply-accumulates", f"{report.macs:,}"),
         ("constants", size(report.constant_bytes)),
         ("arena", size(report.arena_bytes)),
-        ("flash, at least", size(report.flash_bytes)),
-        ("RAM, at least", size(report.ram_bytes)),
+        ("flash, estimated", size(report.flash_bytes)),
+        ("RAM, estimated", size(report.ram_bytes)),
         ("files", folder),
     ]
     console.pairs(f"export-c: {report.run} for {report.target}", rows)
@@ -144,8 +144,8 @@ def bench(report: "BenchReport") -> None:
         (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
         (f"{unit}, min - max", f"{timing.minimum:,} - {timing.maximum:,}"),
     ]
-    if report.nominal_us is not None:
-        rows.append(("microseconds at nominal clock", f"{report.nominal_us:,.1f}"))
+    if report.mean_us is not None:
+        rows.append(("microseconds, mean", f"{report.mean_us:,.1f}"))
     if report.timing_without_heads and report.heads_overhead is not None:
         plain = report.timing_without_heads.mean
         rows.append((f"{unit} without heads", f"{plain:,.0f}"))

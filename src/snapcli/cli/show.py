@@ -1,12 +1,17 @@
 """snap show"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
+from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunsDir
+
+if TYPE_CHECKING:
+    from snapcli.runs import StageState
+    from snapcli.stages.show import Figure
 
 EXAMPLES = (
     "snap show",
@@ -28,9 +33,24 @@ def show(
     if json:
         console.print_json(report)
         return
-    rows = [(s.stage, s.status, s.detail) for s in report.states]
-    console.table(f"{report.run} ({report.root})", ("stage", "status", "detail"), rows)
+    rows = [(s.stage, s.status, _why(s)) for s in report.states]
+    console.table(f"{report.run} ({report.root})", ("stage", "status", "because"), rows)
     if report.figures:
-        console.pairs("figures", list(report.figures.items()))
+        console.pairs("figures", [(f.name, _text(f)) for f in report.figures])
     if report.next_command:
         console.say(f"Next: {report.next_command}")
+
+
+def _why(state: "StageState") -> str:
+    """What the status does not say already."""
+    return state.detail.partition(": ")[2]
+
+
+def _text(figure: "Figure") -> str:
+    if figure.value is None or figure.unit in ("auroc", "ratio"):
+        return render.figure(figure.value)
+    if figure.unit == "share":
+        return render.percent(figure.value)
+    if figure.unit == "bytes":
+        return render.size(int(figure.value))
+    return f"{figure.value:,.0f} {figure.unit}"

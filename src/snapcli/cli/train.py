@@ -1,13 +1,18 @@
 """snap train"""
 
-from typing import Annotated
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.interrupt import resumable
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import Recipe, override
+
+if TYPE_CHECKING:
+    from snapcli.runs import Run
 
 EXAMPLES = (
     "snap train",
@@ -39,8 +44,8 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
-    from snapcli.errors import InterruptedRunError, UsageError
-    from snapcli.runs import CHECKPOINT, create_run, open_run
+    from snapcli.errors import UsageError
+    from snapcli.runs import new_run, open_run
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.train import check_options
     from snapcli.stages.train import train as stage
@@ -48,7 +53,7 @@ def train(
     given = {
         "dataset": dataset,
         "backbone": backbone,
-        "taps": tuple(t.strip() for t in taps.split(",") if t.strip()) if taps else None,
+        "taps": None if taps is None else tuple(t.strip() for t in taps.split(",") if t.strip()),
         "mode": mode,
         "epochs": epochs,
         "batch_size": batch_size,
@@ -63,23 +68,16 @@ def train(
                 f"--resume keeps the options of the run; {extra[0].replace('_', '-')} was given",
                 "Leave it out, or start a new run without --resume.",
             )
-        chosen = open_run(run, runs_dir)
-        recipe = run_recipe(chosen)
+        interrupted = open_run(run, runs_dir)
+        recipe = run_recipe(interrupted)
+        place: AbstractContextManager[Run] = nullcontext(interrupted)
     elif run is not None:
         raise UsageError("train always starts a new run", "Leave --run out, or add --resume.")
     else:
         recipe = Recipe(train=override(Recipe().train, **given))
         with console.progress("train"):
             check_options(recipe.train)
-        chosen = create_run(runs_dir, recipe.train.dataset)
-    try:
-        with console.progress("train") as on_progress:
-            report = stage(chosen, recipe, resume, on_progress)
-    except KeyboardInterrupt:
-        if not chosen.path(CHECKPOINT).is_file():
-            raise
-        raise InterruptedRunError(
-            f"training of {chosen.name} was interrupted; its last whole epoch is kept",
-            "Go on with: snap train --resume",
-        ) from None
+        place = new_run(runs_dir, recipe.train.dataset)
+    with place as chosen, resumable(chosen), console.progress("train") as on_progress:
+        report = stage(chosen, recipe, resume, on_progress)
     console.print_json(report) if json else render.train(report)

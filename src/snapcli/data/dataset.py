@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, suggestion
 
 Images = NDArray[np.float32]
 
@@ -61,15 +60,12 @@ def _digits() -> Dataset:
 _LOADERS: dict[str, Callable[[], Dataset]] = {"digits": _digits}
 
 
-def dataset_names() -> tuple[str, ...]:
-    return tuple(_LOADERS)
+def check_dataset(name: str) -> None:
+    """Raises UsageError for a name that load_dataset would not know."""
+    if name not in _LOADERS:
+        raise UsageError(f"unknown data set '{name}'", suggestion(name, _LOADERS))
 
 
 def load_dataset(name: str) -> Dataset:
-    if name not in _LOADERS:
-        close = get_close_matches(name, _LOADERS, n=1)
-        hint = f"Did you mean {close[0]}?" if close else None
-        raise UsageError(
-            f"unknown data set '{name}'", hint or f"Known data sets: {', '.join(_LOADERS)}."
-        )
+    check_dataset(name)
     return _LOADERS[name]()

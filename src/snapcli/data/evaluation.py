@@ -24,11 +24,6 @@ class Key:
     def __str__(self) -> str:
         return f"{self.split}/{self.condition}/{self.severity}"
 
-    @classmethod
-    def parse(cls, text: str) -> "Key":
-        split, condition, severity = text.split("/")
-        return cls(split, condition, int(severity))
-
 
 def evaluation_inputs(dataset: Dataset) -> dict[Key, Images]:
     """Every condition's images, in a fixed order."""

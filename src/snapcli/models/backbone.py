@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, suggestion
 from snapcli.models import dscnn
 
 
@@ -48,10 +47,9 @@ class Backbone:
             index = self.blocks.index(name)
             rank = max(tap.rank for tap in self.letters.values())
             return Tap(self.blocks[index - 1], name, rank)
-        close = get_close_matches(name, candidates, n=1)
         raise UsageError(
             f"'{name}' is no block of {self.name} that can be tapped",
-            f"Did you mean {close[0]}?" if close else f"Candidates: {', '.join(candidates)}.",
+            suggestion(name, candidates),
         )
 
 
@@ -65,11 +63,7 @@ _BACKBONES = {
 }
 
 
-def backbone_names() -> tuple[str, ...]:
-    return tuple(_BACKBONES)
-
-
 def load_backbone(name: str) -> Backbone:
     if name not in _BACKBONES:
-        raise UsageError(f"unknown backbone '{name}'", f"Known backbones: {', '.join(_BACKBONES)}.")
+        raise UsageError(f"unknown backbone '{name}'", suggestion(name, _BACKBONES))
     return _BACKBONES[name]

@@ -19,6 +19,7 @@ from snapcli.data import Dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import GaussianHead, build_layer, negative_log_likelihood
 from snapcli.models.backbone import Backbone, Tap
+from snapcli.progress import OnProgress, silent
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,11 @@ class Trainer:
         partial = path.with_suffix(".partial.npz")
         arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
         history = [[p.loss, p.accuracy] for p in self.history]
-        np.savez(partial, history=np.array(history), **arrays)
-        partial.replace(path)
+        try:
+            np.savez(partial, history=np.array(history), **arrays)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     def restore(self, path: Path) -> None:
         """Raises ArtifactError for a checkpoint that is damaged or of another model."""
@@ -228,7 +232,7 @@ def pooled_activations(
     model: Any,
     x: np.ndarray,
     blocks: Iterable[str],
-    on_progress: Callable[[int, int, str], None] | None = None,
+    on_progress: OnProgress = silent,
 ) -> dict[str, np.ndarray]:
     """{block: [n, channels]} of these blocks, and "logits": [n, classes]; x [n, h, w, c]."""
     import tensorflow as tf
@@ -239,8 +243,7 @@ def pooled_activations(
         outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
         found = {name: pooled(outputs[name]).numpy() for name in names}
         parts.append({**found, "logits": outputs["logits"].numpy()})
-        if on_progress:
-            on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
+        on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
     return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
 
 

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from snapcli.assets import extra_command
 from snapcli.errors import ToolchainError
 
 
@@ -19,7 +20,7 @@ def require_tensorflow() -> None:
     except ImportError as error:
         raise ToolchainError(
             f"this command needs TensorFlow ({error.name or error})",
-            'Install the extra: pip install "snap-uq[train]"',
+            f"Install the extra [train]: {extra_command()}",
         ) from None
     tf.get_logger().setLevel("ERROR")
 

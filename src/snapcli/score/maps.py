@@ -175,10 +175,3 @@ MAPS: dict[str, type[GatedMap] | type[LogisticMap] | type[IsotonicMap]] = {
 
 def map_to_dict(fitted: Map) -> dict[str, Any]:
     return {"kind": fitted.kind, **asdict(fitted)}
-
-
-def map_from_dict(values: dict[str, Any]) -> Map:
-    parameters: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k != "kind"
-    }
-    return MAPS[values["kind"]](**parameters)

@@ -16,8 +16,8 @@ from snapcli.device.protocol import Client, Hello, Inference, Stack
 from snapcli.device.transport import open_port
 from snapcli.errors import CheckError, DeviceError, UsageError
 from snapcli.graph.monitor import DeviceScores, load_monitor
+from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json
-from snapcli.stages import OnProgress, silent
 from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS, ImageSize
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target, load_target
@@ -39,8 +39,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """counter says what timings count; nominal_us is that at the part's nominal clock, in
-    microseconds, None for an emulator.
+    """counter says what timings count; mean_us is that in microseconds at the clock the
+    firmware runs at, None for an emulator.
 
     heads_overhead is the mean over the same inputs against the image without heads, minus 1;
     None where that image cannot run beside this one (a board).
@@ -57,7 +57,7 @@ class BenchReport:
     timing: Timing
     timing_without_heads: Timing | None
     heads_overhead: float | None
-    nominal_us: float | None
+    mean_us: float | None
     stage_share: dict[str, float]
     size: ImageSize
     size_without_heads: ImageSize
@@ -95,12 +95,12 @@ def bench(
 
     with _device(target, image, port, run) as client:
         hello = client.hello()
-        _check_identity(hello, target, model_id)
+        _check_identity(hello, target, model_id, run.remedy(built))
         total = len(inputs) * (1 if port else 2)
         answers = _timed(client, inputs, options.warmup, lambda n: on_progress(n, total, "timed"))
         profiles = [client.profile(x.tobytes()) for x in inputs[:_PROFILED]]
         stack = client.stack()
-    _check_answers(answers, expected)
+    _check_answers(answers, expected, run.remedy(built))
     plain = None
     if port is None:
         with _device(target, image.with_name(f"{WITHOUT_HEADS}.elf"), None, run) as client:
@@ -110,6 +110,7 @@ def bench(
                 options.warmup,
                 lambda n: on_progress(len(inputs) + n, total, "timed without heads"),
             )
+        _check_classes(plain, expected, run.remedy(built))
     timing = _timing(answers)
     timing_plain = _timing(plain) if plain else None
     stages = {
@@ -127,7 +128,7 @@ def bench(
         timing=timing,
         timing_without_heads=timing_plain,
         heads_overhead=timing.mean / timing_plain.mean - 1 if timing_plain else None,
-        nominal_us=timing.mean / target.clock_hz * 1e6 if target.clock_hz else None,
+        mean_us=timing.mean / target.running_hz * 1e6 if target.running_hz else None,
         stage_share={stage: count / sum(stages.values()) for stage, count in stages.items()},
         size=ImageSize(**sizes["size"]),
         size_without_heads=ImageSize(**sizes["size_without_heads"]),
@@ -169,7 +170,7 @@ def _device(target: Target, image: Path, port: str | None, run: Run) -> Iterator
         raise
 
 
-def _check_identity(hello: Hello, target: Target, model_id: str) -> None:
+def _check_identity(hello: Hello, target: Target, model_id: str, remedy: str) -> None:
     if hello.target != target.name:
         raise CheckError(
             f"the device was built for {hello.target}, not for {target.name}",
@@ -178,7 +179,7 @@ def _check_identity(hello: Hello, target: Target, model_id: str) -> None:
     if hello.model_id != model_id:
         raise CheckError(
             f"the device holds model {hello.model_id}, this run's is {model_id}",
-            f"Flash this run first: snap flash --target {target.name}",
+            f"Flash this run first: {remedy}",
         )
 
 
@@ -192,7 +193,7 @@ def _timed(client: Client, inputs: np.ndarray, warmup: int, done: Any) -> list[I
     return answers
 
 
-def _check_answers(answers: list[Inference], expected: DeviceScores) -> None:
+def _check_answers(answers: list[Inference], expected: DeviceScores, remedy: str) -> None:
     """Raises CheckError that names the first input and value that differ."""
     for i, answer in enumerate(answers):
         pairs: list[tuple[str, Any, Any]] = [
@@ -208,8 +209,19 @@ def _check_answers(answers: list[Inference], expected: DeviceScores) -> None:
                 raise CheckError(
                     f"not bit-exact: {name} of input {i} is {got} on the device, "
                     f"{want} in the reference ({i} inputs before it agree)",
-                    "Build the image again: snap flash. If it stays, the C is wrong: report it.",
+                    f"Build it again: {remedy}. If it stays so, the C is wrong: report it.",
                 )
+
+
+def _check_classes(answers: list[Inference], expected: DeviceScores, remedy: str) -> None:
+    """The image without heads answers with classes only; they must be the same."""
+    for i, answer in enumerate(answers):
+        if answer.predicted != expected.predicted[i]:
+            raise CheckError(
+                f"without heads the class of input {i} is {answer.predicted} on the device, "
+                f"{expected.predicted[i]} in the reference",
+                f"Build it again: {remedy}",
+            )
 
 
 def _timing(answers: list[Inference]) -> Timing:

@@ -12,6 +12,7 @@ from snapcli.heads.gaussian import load_heads
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.fit import load_model, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import (
     Condition,
@@ -24,7 +25,6 @@ from snapcli.score.calibration import (
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
 from snapcli.score.maps import Features, map_to_dict
 from snapcli.score.weights import tap_weights
-from snapcli.stages import OnProgress, silent
 from snapcli.stages.recipe import run_recipe
 
 

@@ -7,10 +7,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from snapcli import toolchain
+from snapcli.assets import extra_command
 from snapcli.errors import ToolchainError
 
-_CORE = ("numpy", "scikit-learn", "scipy", "pillow", "ai-edge-litert", "pyserial", "typer", "rich")
-_TRAIN = ("tensorflow", "tf_keras", "tensorflow-model-optimization")
+_CORE = (
+    "numpy",
+    "scikit-learn",
+    "scipy",
+    "pillow",
+    "ai-edge-litert",
+    "flatbuffers",
+    "pyserial",
+    "typer",
+    "rich",
+)
+_TRAIN = ("tensorflow", "tf_keras")
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ def doctor() -> DoctorReport:
     python = ".".join(map(str, sys.version_info[:3]))
     checks = [Check("python", python, "everything", None)]
     checks += [_package(name, "everything", "pip install snap-uq") for name in _CORE]
-    extra = 'pip install "snap-uq[train]"'
+    extra = extra_command()
     checks += [_package(name, "train, calibrate, quantize", extra) for name in _TRAIN]
     checks += [
         _tool(toolchain.GCC, "flash"),

@@ -22,7 +22,7 @@ STATIC_BYTES = 512
 
 @dataclass(frozen=True)
 class ExportReport:
-    """Sizes in bytes; flash and ram are what the image will need at least."""
+    """Sizes in bytes; flash and ram are estimates of the whole image, a little on the safe side."""
 
     run: str
     target: str

@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from snapcli.config import Recipe
+from snapcli.progress import OnProgress
 from snapcli.runs import Run
-from snapcli.stages import OnProgress
 from snapcli.stages.bench import BenchReport, bench
 from snapcli.stages.calibrate import CalibrateReport, calibrate
 from snapcli.stages.export_c import ExportReport, export_c

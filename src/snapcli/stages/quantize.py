@@ -36,12 +36,12 @@ from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.convert import convert_int8
 from snapcli.models.fit import load_model
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json
 from snapcli.score.calibration import DetectionReport, choose_map, choose_threshold, evaluate
 from snapcli.score.confidence import fit_temperature
 from snapcli.score.maps import map_to_dict
 from snapcli.score.weights import tap_weights
-from snapcli.stages import OnProgress, silent
 from snapcli.stages.calibrate import conditions, ood_features
 from snapcli.stages.recipe import run_recipe
 
@@ -196,7 +196,7 @@ def _drift(
             classes = {key: saved[f"{key}/logits"].argmax(axis=-1) for key in keys}
     except (KeyError, ValueError, OSError):
         raise ArtifactError(
-            f"calibrate of {run.name} is of another data set", "Run: snap calibrate"
+            f"calibrate of {run.name} is of another data set", f"Run: {run.remedy('calibrate')}"
         ) from None
     device = {key: raw[key].surprisal_q16 @ weights for key in keys}
     y = labels(dataset, clean)

@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from snapcli.runs import STAGES, Run, StageState, read_json
+from snapcli.runs import Run, StageState, read_json
+from snapcli.targets import load_target
+
+
+@dataclass(frozen=True)
+class Figure:
+    """unit: share (of 1), auroc, ratio, bytes, or what a counter counts."""
+
+    name: str
+    value: float | None
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -11,70 +21,73 @@ class ShowReport:
     run: str
     root: str
     states: tuple[StageState, ...]
-    figures: dict[str, str]
+    figures: tuple[Figure, ...]
     next_command: str | None
 
 
 def show(run: Run) -> ShowReport:
-    recorded = run.records()
-    names: list[str] = []
-    for stage in STAGES:
-        found = [name for name in recorded if name.partition("/")[0] == stage]
-        names += sorted(found) or [stage]
-    states = tuple(run.state(name) for name in names)
-    unfinished = next((s for s in states if s.status != "done"), None)
-    return ShowReport(
-        run=run.name,
-        root=str(run.root),
-        states=states,
-        figures={
-            k: v for s in states if s.status == "done" for k, v in _figures(run, s.stage).items()
-        },
-        next_command=run.remedy(unfinished.origin) if unfinished else None,
-    )
+    states = run.states()
+    figures = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    command = run.next_command()
+    if command and command.startswith("snap bench") and _only_boards(states):
+        command += " --port PORT"
+    return ShowReport(run.name, str(run.root), states, tuple(figures), command)
 
 
-def _figures(run: Run, stage: str) -> dict[str, str]:
-    """The headline figures of a finished stage."""
+def _only_boards(states: tuple[StageState, ...]) -> bool:
+    built = [s.stage.partition("/")[2] for s in states if s.stage.startswith("flash/")]
+    return bool(built) and all(load_target(name).emulator is None for name in built)
+
+
+def _figures(run: Run, stage: str) -> list[Figure]:
+    """The headline figures of a finished stage; pooled AUROC never stands alone."""
     kind, _, target = stage.partition("/")
     if kind == "train":
         report = read_json(run.path("train/history.json"))["report"]
-        taps = ", ".join(f"{k} {v:.2f}" for k, v in report["mean_surprisal"].items())
-        return {
-            "float accuracy, clean test": _percent(report["test_accuracy"]),
-            "E[e] on clean dev": taps,
-        }
-    if kind == "calibrate":
-        report = read_json(run.path("calibrate/calibration.json"))["report"]
-        return {"float AUROC of errors, U / max-probability": _pooled(report)}
+        taps = report["mean_surprisal"].items()
+        return [
+            Figure("float accuracy, clean test", report["test_accuracy"], "share"),
+            *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
+        ]
     if kind == "quantize":
         report = read_json(run.path("quantize/report.json"))
         drift = report["drift"]
-        return {
-            "int8 accuracy, clean test": _percent(drift["int8_accuracy"]),
-            "Spearman of S, int8 to float": f"{drift['spearman_all']:.3f}",
-            "int8 AUROC of errors, U / max-probability": _pooled(report),
-        }
+        return [
+            Figure("int8 accuracy, clean test", drift["int8_accuracy"], "share"),
+            Figure("Spearman of S, int8 to float", drift["spearman_all"], "ratio"),
+            *_detection(report["detection"]),
+        ]
     if kind == "flash":
         size = read_json(run.path(f"build/{target}/size.json"))["size"]
-        return {f"{target}: flash / RAM": f"{size['flash_bytes']:,} / {size['ram_bytes']:,} B"}
+        return [
+            Figure(f"{target}: flash", size["flash_bytes"], "bytes"),
+            Figure(f"{target}: RAM, stack included", size["ram_bytes"], "bytes"),
+        ]
     if kind == "bench":
         record = run.record(stage)
         assert record is not None
         report = read_json(run.path(next(iter(record["outputs"]))))
-        overhead = report["heads_overhead"]
-        return {
-            f"{target}: {report['counter']}, mean": f"{report['timing']['mean']:,.0f}"
-            + (f" (heads {100 * overhead:.2f} %)" if overhead is not None else ""),
-            f"{target}: bit-exact": f"{report['bit_exact']} of {report['inputs']}",
-        }
-    return {}
+        return [
+            Figure(f"{target}: one inference", report["timing"]["mean"], report["counter"]),
+            Figure(f"{target}: overhead of the heads", report["heads_overhead"], "share"),
+            Figure(f"{target}: bit-exact", report["bit_exact"], f"of {report['inputs']}"),
+        ]
+    return []
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _pooled(report: dict[str, Any]) -> str:
-    errors = report["detection"]["errors"]
-    return " / ".join(f"{errors[s]['pooled']['auroc']:.3f}" for s in ("U", "max-probability"))
+def _detection(report: dict[str, Any]) -> list[Figure]:
+    scores = {"U": "SNAP", "max-probability": "max-probability"}
+    parts = {"pooled": "pooled", "per_cell": "per cell", "clean": "clean"}
+    errors = [
+        Figure(
+            f"int8 AUROC of errors, {title}, {name}", report["errors"][s][part]["auroc"], "auroc"
+        )
+        for part, title in parts.items()
+        for s, name in scores.items()
+    ]
+    ood = [
+        Figure(f"int8 AUROC of OOD, {ood_set}, {name}", found[s]["auroc"], "auroc")
+        for ood_set, found in report["ood"].items()
+        for s, name in scores.items()
+    ]
+    return errors + ood

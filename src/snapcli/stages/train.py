@@ -3,16 +3,18 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from snapcli.config import Recipe, TrainOptions, dump_recipe
-from snapcli.data import dataset_names, load_dataset
+from snapcli.data import check_dataset, load_dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
 from snapcli.models import load_backbone
 from snapcli.models.fit import Progress, Trainer, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.progress import OnProgress, silent
 from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
-from snapcli.stages import OnProgress, silent
+from snapcli.score.confidence import error_logit
 from snapcli.stages.recipe import CONFIG
 
 
@@ -48,6 +50,7 @@ def train(
         trainer.restore(checkpoint)
 
     def on_epoch(progress: Progress) -> None:
+        run.make_latest()
         detail = f"loss {progress.loss:.3f} accuracy {progress.accuracy:.3f}"
         on_progress(progress.epoch, progress.epochs, detail)
 
@@ -58,7 +61,7 @@ def train(
     dev = pooled_activations(trainer.model, dataset.dev.x, names)
     test = pooled_activations(trainer.model, dataset.test.x, names)
     surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
-    doubt = 1.0 - _max_probability(dev["logits"])
+    doubt = expit(error_logit(dev["logits"], 1.0))
     report = TrainReport(
         run=run.name,
         epochs=trainer.epoch,
@@ -81,15 +84,9 @@ def train(
 def check_options(options: TrainOptions) -> None:
     """Names the data set, backbone or tap that does not exist, or the extra that is missing,
     before a run is made for it."""
-    if options.dataset not in dataset_names():
-        load_dataset(options.dataset)
+    check_dataset(options.dataset)
     load_backbone(options.backbone).taps(options.taps)
     require_tensorflow()
-
-
-def _max_probability(logits: np.ndarray) -> np.ndarray:
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return shifted.max(axis=-1) / shifted.sum(axis=-1)
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

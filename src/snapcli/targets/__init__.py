@@ -1,12 +1,11 @@
 """The boards: one TOML file each, named like the target."""
 
-import difflib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, suggestion
 
 _FOLDER = Path(__file__).parent
 _LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes")
@@ -25,7 +24,8 @@ class Target:
     flash_bytes: int
     ram_bytes: int
     stack_bytes: int  # reserved inside of ram_bytes
-    clock_hz: int | None = None  # None: emulated, instructions are no time
+    clock_hz: int | None = None  # nominal; None: emulated, instructions are no time
+    running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
     emulator: str | None = None  # QEMU machine
     limits_of: str | None = None  # the target whose memory an emulated one enforces
 
@@ -39,11 +39,7 @@ def load_target(name: str) -> Target:
     """The target of that name; UsageError names the known ones otherwise."""
     known = target_names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        raise UsageError(
-            f"There is no target {name!r}; known are {', '.join(known)}.",
-            f"Did you mean {close[0]}?" if close else "Choose one of them.",
-        )
+        raise UsageError(f"unknown target '{name}'", suggestion(name, known))
     fields: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
     fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:

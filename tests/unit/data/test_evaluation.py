@@ -22,12 +22,6 @@ def small() -> Dataset:
     return replace(full, dev=few, test=few, ood={k: x[:3] for k, x in full.ood.items()})
 
 
-@given(words, words, st.integers(0, 5))
-def test_a_key_survives_as_text(split: str, condition: str, severity: int) -> None:
-    key = Key(split, condition, severity)
-    assert Key.parse(str(key)) == key
-
-
 def test_every_condition_is_there_once_and_in_the_same_order() -> None:
     keys = list(evaluation_inputs(small()))
     assert keys == list(evaluation_inputs(small()))
