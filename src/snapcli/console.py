@@ -51,7 +51,8 @@ def note(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    print(dumps(value))
+    # Flushed here, where a full disk can still be told; at exit it could not.
+    print(dumps(value), flush=True)
 
 
 def print_error(error: SnapError) -> None:

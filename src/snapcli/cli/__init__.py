@@ -76,7 +76,10 @@ def run_app(arguments: list[str]) -> int:
         # Stages turn what disks refuse into errors of ours; this is our own output.
         if error.errno != errno.ENOSPC:
             raise
-        print_error(ArtifactError("the output cannot be written: no space is left", "Free some."))
+        problem = ArtifactError(
+            "the output cannot be written: no space is left", "Free some, or write it elsewhere."
+        )
+        print_error(problem)
         return ArtifactError.exit_code
 
 
