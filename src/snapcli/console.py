@@ -58,9 +58,15 @@ def print_json(value: Any) -> None:
 def print_error(error: SnapError) -> None:
     """Two lines: what is wrong, what to do."""
     err = _err()
-    err.print(f"[bold red]error:[/] {escape(_one_line(error.message))}")
+    err.print(f"[bold red]error:[/] {escape(_headline(error.message))}")
     if error.hint:
         err.print(f"[bold]hint:[/] {escape(_one_line(error.hint))}")
+
+
+def _headline(text: str) -> str:
+    """What follows `error:` is part of a line: no capital, no full stop."""
+    text = _one_line(text).rstrip(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _one_line(text: str) -> str:

@@ -589,7 +589,7 @@ def test_a_port_that_may_not_be_opened(workspace: Workspace) -> None:
         outcome = unprivileged("bench", "--port", port, "--runs-dir", str(workspace.runs))
     assert outcome.code == DEVICE
     message, hint = outcome.error()
-    assert f"No permission to open the port {port}" in message
+    assert f"no permission to open the port {port}" in message
     assert "dialout" in hint
     assert workspace.content() == before
 
