@@ -5,10 +5,10 @@ from pathlib import Path
 from snapcli.errors import ToolchainError
 
 
-def extra_command() -> str:
-    """How to get the extra `train`: in a checkout by make, elsewhere by pip."""
+def install_command(extra: str = "") -> str:
+    """How to get our own packages, or those of an extra: in a checkout by make, else by pip."""
     in_wheel = (Path(__file__).resolve().parent / "_assets").is_dir()
-    return 'pip install "snap-uq[train]"' if in_wheel else "make setup"
+    return f'pip install "snap-uq{extra}"' if in_wheel else "make setup"
 
 
 def asset_dir(name: str) -> Path:

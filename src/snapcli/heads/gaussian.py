@@ -56,6 +56,11 @@ class GaussianHead:
         return np.mean(residual**2 / variance(self.xi(before)), axis=-1)
 
 
+def tapped_blocks(heads: list[GaussianHead]) -> list[str]:
+    """The blocks on both sides of every tap."""
+    return [name for head in heads for name in (head.before, head.after)]
+
+
 def save_heads(heads: list[GaussianHead], path: Path) -> None:
     arrays = {
         f"{i}.{field.name}": np.asarray(getattr(head, field.name))

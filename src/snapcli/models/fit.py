@@ -101,7 +101,7 @@ class Trainer:
             loss = tf.reduce_mean(losses)
             if self.options.mode != "posthoc":
                 stop = self.options.mode == "detach"
-                activations = {name: pooled(outputs[name]) for name in self._tapped()}
+                activations = {name: pooled(outputs[name]) for name in self.tapped()}
                 surprise, penalty = self.self_supervised_loss(activations, stop, training)
                 loss += lambda_ss * surprise + self.options.lambda_reg * penalty
         variables = self._trained()
@@ -163,7 +163,7 @@ class Trainer:
         x = np.concatenate([train, *(self.data.augment(train, rng) for _ in range(3))])
         activations = {
             name: tf.constant(a, tf.float32)
-            for name, a in pooled_activations(self.model, x, self._tapped()).items()
+            for name, a in pooled_activations(self.model, x, self.tapped()).items()
         }
         for tap, head in zip(self.taps, self.heads, strict=True):
             head.standardize_by(activations[tap.before], activations[tap.after])
@@ -183,7 +183,8 @@ class Trainer:
         for _ in range(_POSTHOC_STEPS):
             step()
 
-    def _tapped(self) -> list[str]:
+    def tapped(self) -> list[str]:
+        """The blocks on both sides of every tap."""
         return [name for tap in self.taps for name in (tap.before, tap.after)]
 
     def fitted_heads(self) -> list[GaussianHead]:

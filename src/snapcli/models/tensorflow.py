@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from snapcli.assets import extra_command
+from snapcli.assets import install_command
 from snapcli.errors import ToolchainError
 
 
@@ -20,7 +20,7 @@ def require_tensorflow() -> None:
     except ImportError as error:
         raise ToolchainError(
             f"this command needs TensorFlow ({error.name or error})",
-            f"Install the extra [train]: {extra_command()}",
+            f"Install the extra [train]: {install_command('[train]')}",
         ) from None
     tf.get_logger().setLevel("ERROR")
 

@@ -8,7 +8,7 @@ import numpy as np
 from snapcli.config import CalibrateOptions
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.evaluation import Key, evaluation_inputs, labels, split_back
-from snapcli.heads.gaussian import load_heads
+from snapcli.heads.gaussian import load_heads, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.fit import load_model, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
@@ -75,8 +75,7 @@ def calibrate(
     model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
     inputs = evaluation_inputs(dataset)
     stacked = np.concatenate(list(inputs.values()))
-    names = [name for h in heads for name in (h.before, h.after)]
-    activations = pooled_activations(model, stacked, names, on_progress)
+    activations = pooled_activations(model, stacked, tapped_blocks(heads), on_progress)
     surprisal = np.stack(
         [h.surprisal(activations[h.before], activations[h.after]) for h in heads], axis=-1
     )

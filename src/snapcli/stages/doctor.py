@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.assets import extra_command
+from snapcli.assets import install_command
 from snapcli.errors import ToolchainError
 
 _CORE = (
@@ -47,8 +47,8 @@ class DoctorReport:
 def doctor() -> DoctorReport:
     python = ".".join(map(str, sys.version_info[:3]))
     checks = [Check("python", python, "everything", None)]
-    checks += [_package(name, "everything", "pip install snap-uq") for name in _CORE]
-    extra = extra_command()
+    checks += [_package(name, "everything", install_command()) for name in _CORE]
+    extra = install_command("[train]")
     checks += [_package(name, "train, calibrate, quantize", extra) for name in _TRAIN]
     checks += [
         _tool(toolchain.GCC, "flash"),

@@ -30,7 +30,7 @@ from snapcli.graph.monitor import (
     save_body,
 )
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.gaussian import GaussianHead, load_heads
+from snapcli.heads.gaussian import GaussianHead, load_heads, tapped_blocks
 from snapcli.heads.quantize import quantize_head
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.convert import convert_int8
@@ -82,16 +82,13 @@ class QuantizeReport:
 def quantize(
     run: Run, options: QuantizeOptions, on_progress: OnProgress = silent
 ) -> QuantizeReport:
-    run.inputs("train")
-    calibrated = run.inputs("calibrate")
-    folder = run.path("train")
+    folder, calibrated = run.inputs("train"), run.inputs("calibrate")
     dataset = load_dataset(run_recipe(run).train.dataset)
     calibration = CalibrateOptions(**read_json(calibrated / "calibration.json")["options"])
     require_tensorflow()
     heads = load_heads(folder / "heads.npz")
-    blocks = [name for h in heads for name in (h.before, h.after)]
     samples = dataset.train.x[: options.samples]
-    tflite = convert_int8(load_model(folder / "model.keras"), blocks, samples)
+    tflite = convert_int8(load_model(folder / "model.keras"), tapped_blocks(heads), samples)
     body = build_body(read_tflite(tflite), heads, dataset.train.x)
 
     inputs = evaluation_inputs(dataset)

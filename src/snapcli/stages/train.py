@@ -57,9 +57,8 @@ def train(
     with disk_errors(run.root):
         trainer.fit(checkpoint, on_epoch)
     heads = trainer.fitted_heads()
-    names = [name for tap in taps for name in (tap.before, tap.after)]
-    dev = pooled_activations(trainer.model, dataset.dev.x, names)
-    test = pooled_activations(trainer.model, dataset.test.x, names)
+    dev = pooled_activations(trainer.model, dataset.dev.x, trainer.tapped())
+    test = pooled_activations(trainer.model, dataset.test.x, trainer.tapped())
     surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
     doubt = expit(error_logit(dev["logits"], 1.0))
     report = TrainReport(

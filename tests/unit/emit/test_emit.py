@@ -13,6 +13,7 @@ import pytest
 from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
 from snapcli.emit import Emitted, emit_model
+from snapcli.graph import Layer, Tensor
 from snapcli.graph.monitor import Body, DeviceScores, Monitor, TapTensors
 from snapcli.graph.reader import read_tflite
 
@@ -162,6 +163,63 @@ def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: li
     np.testing.assert_array_equal(found["logits"], expected.logits)
     for name in ("abstain", "score_q16", "uncertainty_q16", "surprisal_q16"):
         assert not found[name].any(), name
+
+
+def branched() -> Monitor:
+    """The tiny monitor with a constant added to its last block, then multiplied by that block."""
+    monitor = tiny_monitor()
+    graph = monitor.body.graph
+    block = graph.tensors["block"]
+    operand = np.random.default_rng(5).integers(-128, 128, block.channels).astype(np.int8)
+    constant = Tensor("shift", (block.channels,), 0.5 * block.scale, 3)
+    added, product = replace(block, name="added"), replace(block, name="product")
+
+    def common(second: Tensor) -> dict[str, int]:
+        sizes = {"length": block.size_bytes, "in1_length": block.size_bytes}
+        points = {"in1_zero_point": block.zero_point, "in2_zero_point": second.zero_point}
+        out = {"out_zero_point": block.zero_point, "min": -128, "max": 127}
+        return {**sizes, "in2_length": second.size_bytes, **points, **out}
+
+    in1, in2, out = fx.add_multipliers(block.scale, constant.scale, block.scale)
+    multiplier = fx.mul_multiplier(1.0, 1 / 64, 1.0)
+    extra = (
+        Layer(
+            "added",
+            "ADD",
+            fx.AddS8(in1=in1, in2=in2, out=out, **common(constant)),
+            ("block", "shift"),
+            "added",
+        ),
+        Layer(
+            "product",
+            "MUL",
+            fx.MulS8(multiplier=multiplier, **common(block)),
+            ("added", "block"),
+            "product",
+        ),
+    )
+    at = [layer.name for layer in graph.layers].index("block") + 1
+    mean = replace(graph.layers[at], sources=("product",))
+    changed = replace(
+        graph,
+        tensors={**graph.tensors, "shift": constant, "added": added, "product": product},
+        layers=(*graph.layers[:at], *extra, mean, *graph.layers[at + 1 :]),
+        constants={"shift": operand},
+    )
+    return Monitor(replace(monitor.body, graph=changed), monitor.decision)
+
+
+def test_operands_may_be_constants_or_tensors_that_live_on(
+    tmp_path: Path, library: list[str]
+) -> None:
+    monitor, x = branched(), random_inputs(100, seed=6)
+    expected = monitor.run(x)
+    check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    # Both layers matter: without them the classifier sees something else.
+    assert np.any(expected.logits != tiny_monitor().run(x).logits)
+    source = emit(monitor).files["snap_model.c"]
+    assert "snapuq_add_s8(&added_layer, block, shift, added);" in source
+    assert "snapuq_mul_s8(&product_layer, added, block, product);" in source
 
 
 @pytest.mark.parametrize("name", EXTREMES)
