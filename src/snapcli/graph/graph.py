@@ -1,6 +1,8 @@
 """The typed layer list and what it computes."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +12,21 @@ from snapcli.graph.operators import OPERATORS, Kernel
 
 @dataclass(frozen=True)
 class Tensor:
-    """An int8 activation: real = scale * (q - zero_point); shape without the batch axis."""
+    """An activation; shape without the batch axis of 1.
+
+    int8: real = scale * (q - zero_point). float32 (only a graph's own inputs and outputs):
+    scale 1, zero point 0.
+    """
 
     name: str
     shape: tuple[int, ...]
     scale: float
     zero_point: int
+    dtype: str = "int8"
 
     @property
     def size_bytes(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     @property
     def channels(self) -> int:
@@ -27,7 +34,7 @@ class Tensor:
 
     @property
     def positions(self) -> int:
-        return self.size_bytes // self.channels
+        return math.prod(self.shape) // self.channels
 
     def quantize(self, real: NDArray[np.float32]) -> NDArray[np.int8]:
         """Rounds half to even, as TFLite's converter and QUANTIZE users in numpy do."""
@@ -56,31 +63,68 @@ class Layer:
 
 @dataclass(frozen=True)
 class Graph:
-    """tensors by name; outputs maps the names of the .tflite's signature to tensors; constants
-    are int8 operands [size] that no layer computes."""
+    """tensors by name, each name an identifier; layers in an order that can be run.
+
+    outputs maps the names of the .tflite's signature to tensors. constants are int8 operands
+    [size] that no layer computes. views maps a tensor to the one whose bytes it shows under
+    another shape (RESHAPE); that one is no view itself.
+    """
 
     tensors: dict[str, Tensor]
     layers: tuple[Layer, ...]
-    input: str
+    inputs: tuple[str, ...]
     outputs: dict[str, str]
     constants: dict[str, NDArray[np.int8]]
+    views: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def input(self) -> str:
+        """The only input of a graph that has just one."""
+        (name,) = self.inputs
+        return name
 
     @property
     def macs(self) -> int:
         return sum(layer.macs for layer in self.layers)
 
-    def run(self, x: NDArray[np.int8], keep: set[str]) -> dict[str, NDArray[np.int8]]:
-        """Integer evaluation of x [n, *input shape]: {tensor name: values} of those to keep."""
+    def stored(self, name: str) -> str:
+        """The tensor that holds the bytes of this one."""
+        return self.views.get(name, name)
+
+    def run(
+        self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]
+    ) -> dict[str, NDArray]:
+        """Integer evaluation: {tensor name: values [n, *shape]} of those to keep.
+
+        x: values [n, *input shape] of the only input, or of every input by its name.
+        """
+        given = x if isinstance(x, Mapping) else {self.input: x}
+        count = len(next(iter(given.values())))
         constants = {name: values[np.newaxis] for name, values in self.constants.items()}
-        current, kept = {self.input: x, **constants}, {}
-        last_use = {source: i for i, layer in enumerate(self.layers) for source in layer.sources}
+        current: dict[str, NDArray] = {**given, **constants}
+        last_use = {
+            self.stored(source): i for i, layer in enumerate(self.layers) for source in layer.sources
+        }
+        wanted: dict[str, list[str]] = {}
+        for name in keep:
+            wanted.setdefault(self.stored(name), []).append(name)
+        kept: dict[str, NDArray] = {}
+
+        def store(name: str, values: NDArray) -> None:
+            for view in wanted.get(name, ()):
+                kept[view] = values.reshape(count, *self.tensors[view].shape)
+
+        for name, values in given.items():
+            store(name, values)
         for i, layer in enumerate(self.layers):
-            sources = [current[name] for name in layer.sources]
-            result = OPERATORS[layer.operator].run(layer.kernel, *sources)
-            current[layer.target] = result.reshape(len(x), *self.tensors[layer.target].shape)
-            if layer.target in keep:
-                kept[layer.target] = current[layer.target]
-            for name in set(layer.sources):
+            sources = [self._shown(name, current) for name in layer.sources]
+            current[layer.target] = OPERATORS[layer.operator].run(layer.kernel, *sources)
+            store(layer.target, current[layer.target])
+            for name in {self.stored(source) for source in layer.sources}:
                 if last_use[name] == i:
                     del current[name]
         return kept
+
+    def _shown(self, name: str, current: Mapping[str, NDArray]) -> NDArray:
+        values = current[self.stored(name)]
+        return values.reshape(len(values), *self.tensors[name].shape)

@@ -66,7 +66,7 @@ class _Reader:
             for i in self.subgraph.outputs
         }
         layers = tuple(layer for layer in found if layer is not None)
-        return Graph(self.tensors, layers, source.name, outputs, self.constants)
+        return Graph(self.tensors, layers, (source.name,), outputs, self.constants)
 
     def _register(self, index: int, name: str | None = None) -> Tensor:
         """The tensor of this index, known from now on under a short name of its own."""
