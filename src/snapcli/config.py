@@ -83,7 +83,13 @@ class QuantizeOptions:
 
 @dataclass(frozen=True)
 class ExportOptions:
+    """kernels: reference is portable C, cmsis-nn Arm's kernels where they have them."""
+
     target: str = "qemu-m4"
+    kernels: str = "reference"
+
+    def __post_init__(self) -> None:
+        _one_of("export-c.kernels", self.kernels, ("reference", "cmsis-nn"))
 
 
 @dataclass(frozen=True)

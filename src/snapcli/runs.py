@@ -194,7 +194,7 @@ class Run:
                 }
                 outputs |= {name: sha256(self.root / name) for name in beside}
                 temporary.chmod(0o755)
-                with _replaced(temporary, final):
+                with replaced(temporary, final):
                     self._record(stage, after, outputs, seed)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -338,7 +338,7 @@ def sha256(path: Path) -> str:
 
 
 @contextmanager
-def _replaced(temporary: Path, final: Path) -> Iterator[None]:
+def replaced(temporary: Path, final: Path) -> Iterator[None]:
     """Puts a folder in the place of another, which comes back if the block fails."""
     old = final.with_name(f".{final.name}.old")
     shutil.rmtree(old, ignore_errors=True)

@@ -103,26 +103,10 @@ def build(
     port = firmware_dir() / "port"
     sources = [*sources, *sorted(port.glob("*.c")), *sorted((port / target.port).glob("*.c"))]
     include_dirs = [*include_dirs, port]
-    find_tool(GCC)
     out_dir.mkdir(parents=True, exist_ok=True)
-
-    flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
-    flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
-    flags += [f"-I{folder.resolve()}" for folder in include_dirs]
-    folders = sorted({path.resolve().parent for path in sources})
-    flags += [f"-ffile-prefix-map={folder}=." for folder in folders]
-
     with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as folder_name:
         folder = Path(folder_name)
-
-        def compile_one(numbered: tuple[int, Path]) -> str:
-            number, source = numbered
-            built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
-            _run([GCC, *flags, "-c", str(source.resolve()), "-o", built], target, folder)
-            return built
-
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            objects = list(pool.map(compile_one, enumerate(sources)))
+        objects = _compile(target, sources, include_dirs, defines, folder)
         elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
         script = [f"-L{port}", f"-T{port / target.port / 'memory.ld'}", f"-Wl,-Map={map_file}"]
         script += [
@@ -143,6 +127,40 @@ def build(
         ram_bytes=sum(sections.get(section, 0) for section in _RAM_SECTIONS),
         sections=sections,
     )
+
+
+def _compile(
+    target: Target,
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    defines: Mapping[str, str],
+    folder: Path,
+) -> list[str]:
+    """Names of the object files in folder, one per source."""
+    find_tool(GCC)
+    flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
+    flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
+    flags += [f"-I{include.resolve()}" for include in include_dirs]
+    folders = sorted({path.resolve().parent for path in sources})
+    flags += [f"-ffile-prefix-map={path}=." for path in folders]
+
+    def compile_one(numbered: tuple[int, Path]) -> str:
+        number, source = numbered
+        built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
+        _run([GCC, *flags, "-c", str(source.resolve()), "-o", built], target, folder)
+        return built
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(compile_one, enumerate(sources)))
+
+
+def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequence[Path]) -> int:
+    """Flash that the sources take on the target, not linked: code, constants and data."""
+    with tempfile.TemporaryDirectory(prefix="snap-") as folder_name:
+        objects = _compile(target, sources, include_dirs, {}, Path(folder_name))
+        listing = _run([SIZE, "-t", *objects], target, Path(folder_name)).stdout
+    text, data = listing.splitlines()[-1].split()[:2]
+    return int(text) + int(data)
 
 
 def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:

@@ -45,8 +45,13 @@ struct snap_model_result {
     uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
     int8_t logits[SNAP_MODEL_CLASSES];
 };
-void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,
-                    const struct snapuq_probe *probe);
+static inline int8_t *snap_model_input(void *arena)
+{
+    return arena;
+}
+void snap_model_run(void *arena, struct snap_model_result *result);
+void snap_model_profile(void *arena, struct snap_model_result *result,
+                        const struct snapuq_probe *probe);
 #endif
 """
 # Class = sum of the bytes mod 10. It works longer for a bigger first byte, and an
@@ -60,17 +65,22 @@ static uint32_t deep(volatile uint32_t level)
     return level == 0 ? frame[1] : deep(level - 1) + frame[0];
 }
 
-void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,
-                    const struct snapuq_probe *probe)
+void snap_model_run(void *arena, struct snap_model_result *result)
 {
-    const uint8_t *bytes = (const uint8_t *)input;
-    volatile uint8_t *scratch = arena;
+    snap_model_profile(arena, result, 0);
+}
+
+void snap_model_profile(void *arena, struct snap_model_result *result,
+                        const struct snapuq_probe *probe)
+{
+    const uint8_t *bytes = arena;
+    volatile uint8_t *scratch = (uint8_t *)arena + SNAP_MODEL_INPUT_BYTES;
     uint32_t sum = 0;
     for (int i = 0; i < SNAP_MODEL_INPUT_BYTES; i++) {
         sum += bytes[i];
     }
     for (uint32_t i = 0; i < 1000u * bytes[0]; i++) {
-        scratch[i % SNAP_MODEL_ARENA_BYTES] = (uint8_t)i;
+        scratch[i % (SNAP_MODEL_ARENA_BYTES - SNAP_MODEL_INPUT_BYTES)] = (uint8_t)i;
     }
     snapuq_mark(probe, SNAPUQ_STAGE_BACKBONE);
     if (sum == 255u * SNAP_MODEL_INPUT_BYTES) {

@@ -176,6 +176,9 @@ struct snapuq_resize_nearest_s8 {
 void snapuq_resize_nearest_s8(const struct snapuq_resize_nearest_s8 *layer, const int8_t *input,
                               int8_t *output);
 
+/* Copies length bytes between places that may overlap. Returns output. */
+int8_t *snapuq_move_s8(const int8_t *input, int32_t length, int8_t *output);
+
 /* ---- Monitor: taps and heads ----------------------------------------- */
 
 /* sum[c] = sum over positions of (input[position][c] - zero_point): the exact

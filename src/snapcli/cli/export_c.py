@@ -1,30 +1,64 @@
 """snap export-c"""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
-from snapcli.config import override
+from snapcli.config import ExportOptions, override
+from snapcli.errors import UsageError
 
 EXAMPLES = (
     "snap export-c",
-    "snap export-c --target small-mcu",
+    "snap export-c --target small-mcu --kernels cmsis-nn",
+    "snap export-c --model kws.tflite --target small-mcu --out kws_c/",
+    "snap export-c --model kws.tflite --explain",
 )
 
 
 def export_c(
     target: TargetName = None,
+    model: Annotated[Path | None, typer.Option(help="Any int8 .tflite, instead of a run.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for --model; <model>_c here if not given.")
+    ] = None,
+    kernels: Annotated[
+        str | None, typer.Option(help="reference (portable C, the default) or cmsis-nn.")
+    ] = None,
+    cmsis_nn: Annotated[
+        Path | None, typer.Option(help="Your own copy of CMSIS-NN, instead of the fetched one.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the arena over time and who holds the peak.")
+    ] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Write model and monitor as C, if they fit the target."""
-    from snapcli.runs import open_run
-    from snapcli.stages.export_c import export_c as stage
-    from snapcli.stages.recipe import run_recipe
+    """Write a model, with its monitor if it has one, as a folder of C, if it fits the target."""
+    from snapcli.stages import export_c as stage
 
-    chosen = open_run(run, runs_dir)
-    report = stage(chosen, override(run_recipe(chosen).export_c, target=target))
-    if json:
-        console.print_json(report)
+    if model is None and out is not None:
+        raise UsageError("--out goes with --model", "The C of a run lies in the run.")
+    if model is not None and run is not None:
+        raise UsageError("--model and --run are two different sources", "Give one of them.")
+    if model is not None:
+        options = override(ExportOptions(), target=target, kernels=kernels)
+        place = out or Path(f"{model.stem}_c")
+        exported = stage.export_model(model, place, options, cmsis_nn)
     else:
-        render.export_c(report, str(chosen.path(f"export-c/{report.target}")))
+        from snapcli.runs import open_run
+        from snapcli.stages.recipe import run_recipe
+
+        chosen = open_run(run, runs_dir)
+        options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
+        exported = stage.export_c(chosen, options, cmsis_nn)
+    if json:
+        console.print_json(exported.report)
+        return
+    render.export_c(exported.report)
+    if explain:
+        render.arena(exported.program)

@@ -4,8 +4,10 @@ import math
 from typing import TYPE_CHECKING
 
 from snapcli import console
+from snapcli.cli.timeline import PICTURE, peak, timeline
 
 if TYPE_CHECKING:
+    from snapcli.emit import Program
     from snapcli.metrics.detection import Detection, ErrorDetection
     from snapcli.score.calibration import DetectionReport
     from snapcli.stages.bench import BenchReport
@@ -98,17 +100,37 @@ def quantize(report: "QuantizeReport") -> None:
     detection("int8", report.detection)
 
 
-def export_c(report: "ExportReport", folder: str) -> None:
+def export_c(report: "ExportReport") -> None:
+    how = "measured" if report.flash_measured else "estimated"
     rows = [
         ("model id", report.model_id),
         ("multiply-accumulates", f"{report.macs:,}"),
-        ("constants", size(report.constant_bytes)),
-        ("arena", size(report.arena_bytes)),
-        ("flash, estimated", size(report.flash_bytes)),
-        ("RAM, estimated", size(report.ram_bytes)),
-        ("files", folder),
+        ("kernels", report.kernels),
+        (f"flash, {how}", f"{size(report.flash_bytes)}, constants {size(report.constant_bytes)}"),
+        ("arena, input to output", size(report.arena_bytes)),
+        ("largest live set", f"{size(report.live_bytes)}, arena {_share(report)} of it"),
+        ("files", report.folder),
     ]
-    console.pairs(f"export-c: {report.run} for {report.target}", rows)
+    console.pairs(f"export-c: {report.source} for {report.target}", rows)
+
+
+def _share(report: "ExportReport") -> str:
+    return f"{report.arena_bytes / max(report.live_bytes, 1):.2f}"
+
+
+def arena(program: "Program") -> None:
+    """The arena over time: a line per step, a column per part of the arena."""
+    rows = [
+        (row.step, f"{row.live_bytes:,}", f"{row.end:,}", row.picture) for row in timeline(program)
+    ]
+    console.table(
+        f"arena: {size(program.full.arena_bytes)} from left to right "
+        "(# written, - read for the last time, = waits)",
+        ("step", "alive, B", "in use up to, B", "0" + " " * (PICTURE - 1)),
+        rows,
+    )
+    at = peak(program)
+    console.say(f"Peak at {at.step}: " + ", ".join(at.holders))
 
 
 def flash(report: "FlashReport") -> None:

@@ -28,9 +28,11 @@ class Lowered:
 
 
 class KernelSet(Protocol):
-    """name is what the command line calls it."""
+    """name is what the command line calls it; headers are those that its calls need beside
+    snapuq.h."""
 
     name: str
+    headers: tuple[str, ...]
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         """pointers: the C expression of every tensor's first element, by tensor name."""

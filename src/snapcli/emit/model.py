@@ -1,7 +1,6 @@
 """snap_model.h and snap_model.c: the network as one straight line of kernel calls."""
 
 import hashlib
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,96 +8,147 @@ import numpy as np
 from snapcli.emit import luts
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.heads import emit_heads, head_name
+from snapcli.emit.program import Program
 from snapcli.emit.steps import (
     HeadStep,
     LayerStep,
+    MoveStep,
     Step,
     SumStep,
-    buffers,
     classifier_start,
-    order,
-    scratch_buffer,
+    head_scratch,
+    layer_scratch,
+    moved,
     sum_buffer,
 )
 from snapcli.emit.text import GENERATED, array, constant_bytes, struct
 from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
-from snapcli.graph.graph import Layer
+from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
-from snapcli.graph.plan import Plan, plan_arena
 
 _WITHOUT = "SNAP_MODEL_WITHOUT_HEADS"
-# What a layer may be called, but a variable of snap_model_run may not.
-_TAKEN = re.compile(
-    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
-    "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
-    "union|unsigned|void|volatile|while|"
-    "input|arena|result|probe|base|i|confidence|map|threshold_q16|tap_weight_q16"
+_RUN = "void snap_model_run(void *arena)"
+_RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
+_PROFILE = (
+    "void snap_model_profile(void *arena, struct snap_model_result *result,\n"
+    "                        const struct snapuq_probe *probe)"
 )
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """files by name; sizes in bytes: constants in flash, arena with and without the monitor."""
+    """files by name; constant_bytes in flash, arena_bytes with input, output and scratch."""
 
     files: dict[str, str]
     model_id: str
     constant_bytes: int
     arena_bytes: int
-    input_bytes: int
 
 
-def emit_model(monitor: Monitor, golden: np.ndarray) -> Emitted:
-    """golden [n, *input shape] int8: inputs of the vectors that travel with the firmware."""
-    body = monitor.body
-    steps = order(body)
-    activations, extra = buffers(body, steps)
-    plain, full = plan_arena(activations), plan_arena(activations, extra)
-    input_bytes = body.graph.tensors[body.graph.input].size_bytes
-    files = {
-        "snap_model.c": _source(monitor, steps, full),
-        "snap_heads.c": emit_heads(body),
-        "snap_luts.c": luts.emit_luts(monitor),
-        "snap_parts.h": _parts(monitor),
-        "snap_golden.h": emit_golden(monitor, golden),
-    }
+def emit_model(program: Program, monitor: Monitor | None, golden: np.ndarray | None) -> Emitted:
+    """golden [n, *input shape] int8: inputs of the vectors that travel with a monitor."""
+    files = {"snap_model.c": emit_source(program, monitor)}
+    constants = sum(low.constant_bytes for low in program.lowered.values())
+    constants += sum(values.nbytes for values in program.graph.constants.values())
+    if monitor:
+        assert golden is not None
+        files |= {
+            "snap_heads.c": emit_heads(monitor.body),
+            "snap_luts.c": luts.emit_luts(monitor),
+            "snap_parts.h": _parts(monitor),
+            "snap_golden.h": emit_golden(monitor, golden),
+        }
+        shared = luts.shared_tables(monitor).values()
+        constants += golden.size
+        constants += sum(map(constant_bytes, (*monitor.body.heads, monitor.confidence, *shared)))
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
-    files["snap_model.h"] = _header(monitor, digest, input_bytes, plain, full)
-    constants = golden.size + sum(
-        constant_bytes(part)
-        for part in (
-            *(layer.kernel for layer in body.graph.layers),
-            *body.graph.constants.values(),
-            *body.heads,
-            monitor.confidence,
-            *luts.shared_tables(monitor).values(),
-        )
-    )
-    return Emitted(files, digest, constants, full.arena_bytes, input_bytes)
+    files["snap_model.h"] = _header(program, monitor, digest)
+    return Emitted(files, digest, constants, program.full.arena_bytes)
 
 
-def _header(monitor: Monitor, digest: str, input_bytes: int, plain: Plan, full: Plan) -> str:
-    body = monitor.body
-    tensor = body.graph.tensors[body.graph.input]
-    shape = "x".join(str(d) for d in tensor.shape)
+def _header(program: Program, monitor: Monitor | None, digest: str) -> str:
+    graph, plan = program.graph, program.full
+    lines = [f'#define SNAP_MODEL_ID "{digest}"']
+    if monitor:
+        lines += [
+            f"#define SNAP_MODEL_CLASSES {monitor.body.classes}",
+            f"#ifdef {_WITHOUT}",
+            "#define SNAP_MODEL_TAPS 0",
+            f"#define SNAP_MODEL_ARENA_BYTES {program.plain.arena_bytes}",
+            "#else",
+            f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}",
+            f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}",
+            "#endif",
+        ]
+    else:
+        lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
+    for name in graph.inputs:
+        suffix = f"_{program.pointers[name]}" if len(graph.inputs) > 1 else ""
+        lines += ["", *_access("input", suffix, graph.tensors[name], plan.offsets[name])]
+    if not monitor:
+        for label, name in zip(_output_labels(program), program.results, strict=True):
+            stored = graph.stored(name)
+            offset = plan.offsets.get(moved(stored), plan.offsets[stored])
+            lines += ["", *_access("output", label, graph.tensors[name], offset)]
+    lines += ["", *(_monitor_face(monitor) if monitor else _plain_face())]
+    joined = "\n".join(lines)
     return f"""{GENERATED}#ifndef SNAP_MODEL_H
 #define SNAP_MODEL_H
 
 #include <stdint.h>
 
-#include "snapuq.h"
-
-#define SNAP_MODEL_ID "{digest}"
-#define SNAP_MODEL_INPUT_BYTES {input_bytes}
-#define SNAP_MODEL_CLASSES {body.classes}
-#ifdef {_WITHOUT}
-#define SNAP_MODEL_TAPS 0
-#define SNAP_MODEL_ARENA_BYTES {plain.arena_bytes}
-#else
-#define SNAP_MODEL_TAPS {len(body.taps)}
-#define SNAP_MODEL_ARENA_BYTES {full.arena_bytes}
+#ifdef __cplusplus
+extern "C" {{
 #endif
 
-struct snap_model_result {{
+{joined}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _output_labels(program: Program) -> list[str]:
+    one = len(program.results) == 1
+    return ["" if one else f"_{program.pointers[name]}" for name in program.results]
+
+
+def _access(kind: str, suffix: str, tensor: Tensor, offset: int) -> list[str]:
+    """The size of an input or output and the function that says where it lies."""
+    shape = "x".join(str(d) for d in tensor.shape)
+    ctype = _ctype(tensor)
+    meaning = f", real = {tensor.scale!r} * (q - ({tensor.zero_point}))"
+    meaning = meaning if tensor.dtype == "int8" else ""
+    when = "a run overwrites it" if kind == "input" else "valid until the next input is written"
+    const = "" if kind == "input" else "const "
+    name = f"snap_model_{kind}{suffix}"
+    through = f"({const}void *)" if ctype == "float" else ""
+    inner = f"{through}(({const}uint8_t *)arena + {offset})"
+    return [
+        f"/* {shape} {tensor.dtype}{meaning}. It lies in the arena;",
+        f" * {when}. */",
+        f"#define {name.upper()}_BYTES {tensor.size_bytes}",
+        f"static inline {const}{ctype} *{name}({const}void *arena)",
+        "{",
+        f"    return ({const}{ctype} *){inner};",
+        "}",
+    ]
+
+
+def _ctype(tensor: Tensor) -> str:
+    return "float" if tensor.dtype == "float32" else "int8_t"
+
+
+def _plain_face() -> list[str]:
+    return [f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{_RUN};"]
+
+
+def _monitor_face(monitor: Monitor) -> list[str]:
+    return [
+        f"""struct snap_model_result {{
     int32_t predicted;
     uint32_t score_q16;       /* S */
     uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
@@ -107,13 +157,13 @@ struct snap_model_result {{
     int8_t logits[SNAP_MODEL_CLASSES];
 }};
 
-/* input: {shape} int8, real = {tensor.scale!r} * (q - ({tensor.zero_point})).
- * arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. probe may be null. */
-void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,
-                    const struct snapuq_probe *probe);
+/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
+{_RUN_MONITOR};
 
-#endif
-"""
+/* The same, telling a probe (see snapuq.h) when each stage ends. */
+struct snapuq_probe;
+{_PROFILE};"""
+    ]
 
 
 def _parts(monitor: Monitor) -> str:
@@ -134,26 +184,22 @@ def _parts(monitor: Monitor) -> str:
     )
 
 
-def _source(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
-    layers = [
-        struct(step.layer.kernel, f"{_c_name(step.layer.name)}_layer", {})
-        for step in steps
-        if isinstance(step, LayerStep)
-    ]
-    return "\n".join(
-        [
-            GENERATED,
-            '#include "snap_model.h"\n\n#include "snap_parts.h"\n',
-            *(array(_c_name(n), v) for n, v in monitor.body.graph.constants.items()),
-            *layers,
-            f"#ifndef {_WITHOUT}\n{_decision(monitor)}#endif\n",
-            _run(monitor, steps, plan),
-        ]
-    )
-
-
-def _c_name(name: str) -> str:
-    return f"{name}_" if _TAKEN.fullmatch(name) else re.sub(r"\W", "_", name)
+def emit_source(program: Program, monitor: Monitor | None, trace: bool = False) -> str:
+    """trace: after every step but moves, calls
+    snap_model_trace(index of the step, values, their bytes), which is the caller's."""
+    layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
+    parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
+    parts += [f'#include "{name}"\n' for name in program.headers]
+    if monitor:
+        parts.append('#include "snap_parts.h"\n')
+    if trace:
+        parts.append("void snap_model_trace(int32_t step, const void *values, int32_t bytes);\n")
+    parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
+    parts += [program.lowered[layer.name].definitions for layer in layers]
+    if monitor:
+        parts.append(f"#ifndef {_WITHOUT}\n{_decision(monitor)}#endif\n")
+    parts.append(_run(program, monitor, trace))
+    return "\n".join(parts)
 
 
 def _decision(monitor: Monitor) -> str:
@@ -176,65 +222,103 @@ def _decision(monitor: Monitor) -> str:
     )
 
 
-def _run(monitor: Monitor, steps: list[Step], plan: Plan) -> str:
-    body = monitor.body
-    lines = [
-        "void snap_model_run(const int8_t *input, void *arena, struct snap_model_result *result,",
-        "                    const struct snapuq_probe *probe)",
-        "{",
-        "    uint8_t *const base = arena;",
-    ]
-    for name, offset in plan.offsets.items():
-        if name in body.graph.tensors:
-            lines.append(f"    int8_t *const {_c_name(name)} = (int8_t *)(base + {offset});")
-    lines += [f"#ifndef {_WITHOUT}"]
-    for name, offset in plan.offsets.items():
-        if name not in body.graph.tensors:
-            ctype = "int32_t" if name.endswith("_sum") else "int16_t"
-            lines.append(
-                f"    {ctype} *const {_c_name(name)} = ({ctype} *)(void *)(base + {offset});"
-            )
-    lines += ["#endif", ""]
+def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
+    lines = [_PROFILE if monitor else _RUN, "{", *_pointers(program), ""]
+    steps = program.steps
     start = classifier_start(steps)
     for i, step in enumerate(steps):
         following = steps[i + 1] if i + 1 < len(steps) else None
-        if isinstance(step, LayerStep):
-            lines.append(f"    {_call(step.layer, body.graph.input)}")
-            if i < start and not (isinstance(following, LayerStep) and i + 1 < start):
+        if isinstance(step, LayerStep | MoveStep):
+            lines.append(f"    {_network_call(step, program)}")
+            if trace and isinstance(step, LayerStep):
+                lines.append(f"    {_trace(i, step, program)}")
+            network = isinstance(following, LayerStep | MoveStep)
+            if monitor and i < start and not (network and i + 1 < start):
                 lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_BACKBONE);")
             continue
-        if isinstance(steps[i - 1], LayerStep):
+        assert monitor is not None
+        if isinstance(steps[i - 1], LayerStep | MoveStep):
             lines.append(f"#ifndef {_WITHOUT}")
-        lines.append(f"    {_monitor_call(step, monitor)}")
-        if following is None or isinstance(following, LayerStep):
+        lines.append(f"    {_monitor_call(step, program)}")
+        if trace:
+            lines.append(f"    {_trace(i, step, program)}")
+        if following is None or isinstance(following, LayerStep | MoveStep):
             lines += ["    snapuq_mark(probe, SNAPUQ_STAGE_HEADS);", "#endif"]
-    return "\n".join([*lines, "", *_finish(monitor), "}", ""])
+    if monitor:
+        lines += ["", *_finish(monitor, program)]
+        lines += ["}", "", _RUN_MONITOR, "{", "    snap_model_profile(arena, result, 0);"]
+    return "\n".join([*lines, "}", ""])
 
 
-def _call(layer: Layer, graph_input: str) -> str:
-    name = _c_name(layer.name)
-    sources = ("input" if s == graph_input else _c_name(s) for s in layer.sources)
-    return f"{layer.c_function}(&{name}_layer, {', '.join(sources)}, {_c_name(layer.target)});"
+def _pointers(program: Program) -> list[str]:
+    """Where every buffer lies, as variables; a tensor that moves is assigned to again."""
+    graph, offsets = program.graph, program.full.offsets
+    read = {graph.stored(s) for layer in graph.layers for s in layer.sources}
+    network = ["    uint8_t *const base = arena;"]
+    monitor = []
+    for name, tensor in graph.tensors.items():
+        if name in offsets and (name not in graph.inputs or name in read):
+            const = "" if moved(name) in offsets else "const "
+            network.append(_pointer(_ctype(tensor), const, program.pointers[name], offsets[name]))
+    for step in program.steps:
+        if isinstance(step, LayerStep) and program.lowered[step.layer.name].scratch_bytes:
+            offset = offsets[layer_scratch(step.layer.name)]
+            scratch = layer_scratch(program.pointers[step.layer.target])
+            network.append(f"    uint8_t *const {scratch} = base + {offset};")
+        elif isinstance(step, SumStep):
+            name = sum_buffer(program.pointers[step.tensor])
+            monitor.append(_pointer("int32_t", "const ", name, offsets[sum_buffer(step.tensor)]))
+        elif isinstance(step, HeadStep):
+            name = head_scratch(step.index)
+            monitor.append(_pointer("int16_t", "const ", name, offsets[name]))
+    return [*network, f"#ifndef {_WITHOUT}", *monitor, "#endif"] if monitor else network
 
 
-def _monitor_call(step: SumStep | HeadStep, monitor: Monitor) -> str:
+def _pointer(ctype: str, const: str, name: str, offset: int) -> str:
+    # Through void: nobody but us knows that the offset is aligned.
+    through = "" if ctype == "int8_t" else "(void *)"
+    return f"    {ctype} *{const}{name} = ({ctype} *){through}(base + {offset});"
+
+
+def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
+    if isinstance(step, LayerStep):
+        return program.lowered[step.layer.name].call
+    name, to = program.pointers[step.tensor], program.full.offsets[moved(step.tensor)]
+    size = program.graph.tensors[step.tensor].size_bytes
+    return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
+
+
+def _monitor_call(step: SumStep | HeadStep, program: Program) -> str:
     if isinstance(step, SumStep):
-        tensor = monitor.body.graph.tensors[step.tensor]
+        tensor, name = program.graph.tensors[step.tensor], program.pointers[step.tensor]
         return (
-            f"snapuq_pool_sum_s8({_c_name(step.tensor)}, {tensor.positions}, {tensor.channels}, "
-            f"{tensor.zero_point}, {_c_name(sum_buffer(step.tensor))});"
+            f"snapuq_pool_sum_s8({name}, {tensor.positions}, {tensor.channels}, "
+            f"{tensor.zero_point}, {sum_buffer(name)});"
         )
-    before, after = (_c_name(sum_buffer(t)) for t in (step.tap.before, step.tap.after))
+    before, after = (sum_buffer(program.pointers[t]) for t in (step.tap.before, step.tap.after))
     return (
         f"result->surprisal_q16[{step.index}] =\n        "
         f"snapuq_surprisal_s8(&{head_name(step.tap.after)}, {before}, {after}, "
-        f"{scratch_buffer(step.index)});"
+        f"{head_scratch(step.index)});"
     )
 
 
-def _finish(monitor: Monitor) -> list[str]:
+def _trace(index: int, step: Step, program: Program) -> str:
+    if isinstance(step, LayerStep):
+        values = program.pointers[step.layer.target]
+        size = program.graph.tensors[step.layer.target].size_bytes
+    elif isinstance(step, SumStep):
+        values = sum_buffer(program.pointers[step.tensor])
+        size = 4 * program.graph.tensors[step.tensor].channels
+    else:
+        assert isinstance(step, HeadStep)
+        values, size = f"&result->surprisal_q16[{step.index}]", 4
+    return f"snap_model_trace({index}, {values}, {size});"
+
+
+def _finish(monitor: Monitor, program: Program) -> list[str]:
     body, decision = monitor.body, monitor.decision
-    logits = _c_name(body.logits_tensor)
+    logits = program.pointers[body.logits_tensor]
     if isinstance(decision.map, MapGated):
         proxy = f"snapuq_error_logit_q16(&confidence, {logits}, result->predicted, {luts.LOG2})"
         kind = "gated"

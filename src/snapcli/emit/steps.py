@@ -1,9 +1,11 @@
-"""The order of work: layers, pooled sums and heads, and how long each buffer lives."""
+"""The order of work: layers, moves, pooled sums and heads, and how long each buffer lives."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from snapcli.emit.lowering import Lowered
 from snapcli.fixedpoint import ConvS8
-from snapcli.graph.graph import Layer
+from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.monitor import Body, TapTensors
 from snapcli.graph.plan import Buffer
 
@@ -12,6 +14,21 @@ from snapcli.graph.plan import Buffer
 class LayerStep:
     layer: Layer
 
+    @property
+    def label(self) -> str:
+        return f"{self.layer.name} {self.layer.operator}"
+
+
+@dataclass(frozen=True)
+class MoveStep:
+    """A tensor leaves the place where its layer had to write it."""
+
+    tensor: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.tensor} moves"
+
 
 @dataclass(frozen=True)
 class SumStep:
@@ -19,33 +36,54 @@ class SumStep:
 
     tensor: str
 
+    @property
+    def label(self) -> str:
+        return f"{self.tensor} pooled"
+
 
 @dataclass(frozen=True)
 class HeadStep:
     index: int
     tap: TapTensors
 
+    @property
+    def label(self) -> str:
+        return f"{self.tap.after} head"
 
-Step = LayerStep | SumStep | HeadStep
-SCRATCH = "head_scratch"
+
+Step = LayerStep | MoveStep | SumStep | HeadStep
 
 
 def sum_buffer(tensor: str) -> str:
     return f"{tensor}_sum"
 
 
-def scratch_buffer(index: int) -> str:
-    return f"{SCRATCH}_{index}"
+def head_scratch(index: int) -> str:
+    return f"head_scratch_{index}"
 
 
-def order(body: Body) -> list[Step]:
-    pooled = {name for tap in body.taps for name in (tap.before, tap.after)}
+def layer_scratch(layer: str) -> str:
+    return f"{layer}_scratch"
+
+
+def moved(tensor: str) -> str:
+    """The buffer of a tensor after its move; no tensor has a space in its name."""
+    return f"{tensor} moved"
+
+
+def order(
+    layers: Sequence[Layer], taps: Sequence[TapTensors], moves: Collection[str]
+) -> list[Step]:
+    """moves: tensors that move when they are complete."""
+    pooled = {name for tap in taps for name in (tap.before, tap.after)}
     steps: list[Step] = []
-    for layer in body.graph.layers:
+    for layer in layers:
         steps.append(LayerStep(layer))
+        if layer.target in moves:
+            steps.append(MoveStep(layer.target))
         if layer.target in pooled:
             steps.append(SumStep(layer.target))
-        steps += [HeadStep(i, t) for i, t in enumerate(body.taps) if t.after == layer.target]
+        steps += [HeadStep(i, t) for i, t in enumerate(taps) if t.after == layer.target]
     return steps
 
 
@@ -62,30 +100,79 @@ def classifier_start(steps: list[Step]) -> int:
     return last + 1
 
 
-def buffers(body: Body, steps: list[Step]) -> tuple[list[Buffer], list[Buffer]]:
-    """(activations, buffers of the monitor); the input is the caller's."""
-    end = len(steps)
+@dataclass(frozen=True)
+class Lives:
+    """Buffers of the network and those that only the monitor needs, and what may overlap.
+
+    Step 0 is the caller's, who writes the inputs; steps[i] is step i + 1; at the end the
+    caller reads the outputs.
+    """
+
+    network: list[Buffer]
+    monitor: list[Buffer]
+    slack: dict[tuple[str, str], int]
+
+
+def lives(
+    graph: Graph,
+    body: Body | None,
+    results: Collection[str],
+    steps: Sequence[Step],
+    lowered: Mapping[str, Lowered],
+) -> Lives:
+    """results: tensors that the caller reads at the end."""
     born: dict[str, int] = {}
     dies: dict[str, int] = {}
     sizes: dict[str, int] = {}
     monitor: set[str] = set()
-    for i, step in enumerate(steps):
+    slack: dict[tuple[str, str], int] = {}
+    place = {name: name for name in graph.tensors}  # the buffer a tensor is in now
+
+    def create(name: str, size: int, at: int) -> None:
+        born[name] = dies[name] = at
+        sizes[name] = size
+
+    for name in graph.inputs:
+        create(name, graph.tensors[name].size_bytes, 0)
+    for i, step in enumerate(steps, start=1):
         if isinstance(step, LayerStep):
-            born[step.layer.target] = dies[step.layer.target] = i
-            sizes[step.layer.target] = body.graph.tensors[step.layer.target].size_bytes
-            dies |= dict.fromkeys(step.layer.sources, i)
+            layer, low = step.layer, lowered[step.layer.name]
+            create(layer.target, graph.tensors[layer.target].size_bytes, i)
+            sources = [place[graph.stored(source)] for source in layer.sources]
+            for source, allowed in zip(sources, low.slack, strict=True):
+                if source in graph.constants:
+                    continue
+                dies[source] = i
+                pair = (layer.target, source)
+                if allowed is None or (sources.count(source) > 1 and None in low.slack):
+                    slack.pop(pair, None)
+                else:
+                    slack[pair] = allowed
+            if low.scratch_bytes:
+                create(layer_scratch(layer.name), low.scratch_bytes, i)
+        elif isinstance(step, MoveStep):
+            after = place[step.tensor] = moved(step.tensor)
+            size = sizes[step.tensor]
+            create(after, size, i)
+            dies[step.tensor] = i
+            slack[after, step.tensor] = -size  # a move may overlap as it likes
         elif isinstance(step, SumStep):
             name = sum_buffer(step.tensor)
-            born[name] = dies[name] = dies[step.tensor] = i
-            sizes[name] = 4 * body.graph.tensors[step.tensor].channels
+            create(name, 4 * graph.tensors[step.tensor].channels, i)
+            dies[place[graph.stored(step.tensor)]] = i
             monitor.add(name)
         else:
-            head, name = body.heads[step.index], scratch_buffer(step.index)
-            born[name] = dies[name] = i
-            sizes[name] = 2 * (head.in_channels + head.rank)
+            assert body is not None
+            head, name = body.heads[step.index], head_scratch(step.index)
+            create(name, 2 * (head.in_channels + head.rank), i)
             monitor.add(name)
             for tensor in (step.tap.before, step.tap.after):
                 dies[sum_buffer(tensor)] = i
-    dies[body.logits_tensor] = end
+    for name in results:
+        dies[place[graph.stored(name)]] = len(steps) + 1
     found = [Buffer(name, sizes[name], born[name], dies[name]) for name in born]
-    return [b for b in found if b.name not in monitor], [b for b in found if b.name in monitor]
+    return Lives(
+        [b for b in found if b.name not in monitor],
+        [b for b in found if b.name in monitor],
+        slack,
+    )

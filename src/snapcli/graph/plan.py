@@ -1,8 +1,17 @@
-"""Where each buffer lies in the arena: no two that are alive together overlap."""
+"""Where each buffer lies in the arena.
 
+Two buffers that are alive together lie apart, with one exception: a target may run into a
+source that dies with the step that computes it, if it starts `slack` bytes before it. The kernel
+then has read every byte of the source before it writes there.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 ALIGNMENT = 8
+# A plan depends on the order in which buffers are placed; these many rotations of each order
+# are tried. More found nothing better on any model of the tests.
+_ROTATIONS = 12
 
 
 @dataclass(frozen=True)
@@ -17,32 +26,131 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Plan:
+    """Offsets in bytes by the name of the buffer."""
+
+    buffers: tuple[Buffer, ...]
     offsets: dict[str, int]
     arena_bytes: int
 
+    @property
+    def live_bytes(self) -> int:
+        """The largest set of buffers alive at once: no plan without overlaps can be smaller."""
+        return max(self.timeline(), default=0)
 
-def plan_arena(*groups: list[Buffer]) -> Plan:
-    """Largest first, each at the lowest offset free for its whole life.
+    def timeline(self) -> list[int]:
+        """Bytes of all buffers alive at each step."""
+        steps = range(1 + max((b.last for b in self.buffers), default=-1))
+        return [sum(b.size_bytes for b in self.alive(step)) for step in steps]
 
-    A later group never moves an earlier one: it fills what that leaves free.
-    """
-    placed: list[tuple[Buffer, int]] = []
+    def alive(self, step: int) -> list[Buffer]:
+        """By offset."""
+        found = [b for b in self.buffers if b.first <= step <= b.last]
+        return sorted(found, key=lambda b: (self.offsets[b.name], b.name))
+
+    def extent(self, step: int) -> int:
+        """Bytes of the arena from its start that are in use at a step."""
+        return max((self.offsets[b.name] + b.size_bytes for b in self.alive(step)), default=0)
+
+    @property
+    def peak(self) -> int:
+        """The first step that reaches the end of the arena."""
+        last = max((b.last for b in self.buffers), default=-1)
+        return max(range(1 + last), key=self.extent, default=0)
+
+
+# {(target, source): slack in bytes}
+Slack = Mapping[tuple[str, str], int]
+
+
+def plan_arena(*groups: list[Buffer], slack: Slack | None = None) -> Plan:
+    """The smallest plan found. A later group never moves an earlier one: it fills what that
+    leaves free."""
+    permitted = slack or {}
+    offsets: dict[str, int] = {}
+    placed: list[Buffer] = []
     for group in groups:
-        for buffer in sorted(group, key=lambda b: (-b.size_bytes, b.first, b.name)):
-            placed.append((buffer, _lowest(buffer, placed)))
-    return Plan(
-        {b.name: offset for b, offset in placed},
-        max((_aligned(offset + b.size_bytes) for b, offset in placed), default=0),
+        offsets = _smallest(group, placed, offsets, permitted)
+        placed += group
+    arena = max((_aligned(offsets[b.name] + b.size_bytes) for b in placed), default=0)
+    return Plan(tuple(placed), offsets, arena)
+
+
+def _smallest(
+    group: list[Buffer], placed: list[Buffer], offsets: dict[str, int], slack: Slack
+) -> dict[str, int]:
+    """The offsets of the best order of placing, those of earlier groups included."""
+    by_size = sorted(group, key=lambda b: (-b.size_bytes, b.first, b.name))
+    by_time = sorted(group, key=lambda b: (b.first, -b.size_bytes, b.name))
+    best: tuple[int, dict[str, int]] | None = None
+    for base in (by_size, by_time, by_time[::-1]):
+        step = max(1, len(base) // _ROTATIONS)
+        for start in range(0, max(len(base), 1), step):
+            order = base[start:] + base[:start]
+            for lowest in (False, True):
+                found = _place(order, placed, offsets, slack, lowest)
+                end = max((found[b.name] + b.size_bytes for b in [*placed, *group]), default=0)
+                if best is None or end < best[0]:
+                    best = (end, found)
+            if best and best[0] == _bound([*placed, *group], slack):
+                return best[1]
+    assert best is not None
+    return best[1]
+
+
+def _bound(buffers: list[Buffer], slack: Slack) -> int:
+    """Bytes that no placing can go below: at each step, what is alive, less what may overlap."""
+    if slack:
+        return max((_aligned(b.size_bytes) for b in buffers), default=0)
+    steps = {b.first for b in buffers}
+    return max(
+        (sum(_aligned(b.size_bytes) for b in buffers if b.first <= s <= b.last) for s in steps),
+        default=0,
     )
 
 
-def _lowest(buffer: Buffer, placed: list[tuple[Buffer, int]]) -> int:
-    offset = 0
-    for other, start in sorted(placed, key=lambda p: p[1]):
-        together = buffer.first <= other.last and other.first <= buffer.last
-        if together and offset + buffer.size_bytes > start:
-            offset = max(offset, _aligned(start + other.size_bytes))
-    return offset
+def _place(
+    order: Iterable[Buffer],
+    placed: list[Buffer],
+    offsets: dict[str, int],
+    slack: Slack,
+    lowest: bool,
+) -> dict[str, int]:
+    """Each buffer where the arena grows least, or at the lowest free offset.
+
+    Without earlier groups the arena may grow downwards: only at the end does it start at 0.
+    """
+    found, done = dict(offsets), list(placed)
+    low = min((found[b.name] for b in done), default=0)
+    high = max((found[b.name] + b.size_bytes for b in done), default=0)
+    for buffer in order:
+        taken = [
+            (found[o.name] - _reach(buffer, o, slack), found[o.name] + _reach(o, buffer, slack))
+            for o in done
+            if buffer.first <= o.last and o.first <= buffer.last
+        ]
+        floor = 0 if placed or lowest else low - _aligned(buffer.size_bytes)
+        candidates = {max(floor, 0), *(edge for pair in taken for edge in pair)}
+        free = [
+            c for c in candidates if c >= floor and not any(start < c < end for start, end in taken)
+        ]
+        # (bytes the arena would span, distance, offset): the last two only settle ties.
+        ranked = [
+            (0 if lowest else max(high, c + buffer.size_bytes) - min(low, c), abs(c), c)
+            for c in free
+        ]
+        best = min(ranked)[2]
+        low, high = min(low, best), max(high, best + buffer.size_bytes)
+        found[buffer.name] = best
+        done.append(buffer)
+    return {name: offset - low for name, offset in found.items()}
+
+
+def _reach(first: Buffer, second: Buffer, slack: Slack) -> int:
+    """Bytes that first must start before second, if it is the one that starts first."""
+    permitted = slack.get((first.name, second.name))
+    if permitted is not None and second.last == first.first:
+        return min(_aligned(permitted), _aligned(first.size_bytes))
+    return _aligned(first.size_bytes)
 
 
 def _aligned(size: int) -> int:

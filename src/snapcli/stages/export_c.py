@@ -1,70 +1,236 @@
-"""export-c: the int8 monitor -> C for a target, refused before any compile if it cannot fit."""
+"""export-c: a graph, with or without its monitor -> a folder of C that stands alone.
 
+Refused before anything is left behind if it does not fit the target.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from snapcli import toolchain
 from snapcli.config import ExportOptions
 from snapcli.data import load_dataset
-from snapcli.emit import Emitted, emit_model
-from snapcli.errors import ConfigError
-from snapcli.graph.monitor import load_monitor
-from snapcli.runs import Run, write_json
+from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
+from snapcli.emit.closure import needed_files
+from snapcli.emit.folder import (
+    EXAMPLE,
+    KERNELS,
+    LayerRow,
+    emit_cmake,
+    emit_example,
+    emit_makefile,
+    emit_readme,
+    layer_rows,
+)
+from snapcli.errors import ArtifactError, ConfigError, ToolchainError
+from snapcli.graph import read_tflite
+from snapcli.graph.monitor import Monitor, load_monitor
+from snapcli.runs import Run, disk_errors, read_json, replaced, write_json
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target, load_target
 
+SCHEMA = 1
+REPORT = "export.json"
 GOLDEN = 8
-# What the firmware needs beside the model: kernels, link and startup in flash; the link's
-# buffers and the result in RAM. Rounded up from the sizes that `snap flash` reports.
-CODE_BYTES = 12 * 1024
+# What a firmware needs beside model and kernels: link, startup and application in flash; the
+# link's buffers and the result in RAM. Rounded up from the sizes that `snap flash` reports.
+FIRMWARE_BYTES = 8 * 1024
 STATIC_BYTES = 512
+# Kernels, where no compiler is there to measure them.
+KERNEL_BYTES = 8 * 1024
 
 
 @dataclass(frozen=True)
 class ExportReport:
-    """Sizes in bytes; flash and ram are estimates of the whole image, a little on the safe side."""
+    """Sizes in bytes. flash_bytes: model and kernels, measured by compiling them, or estimated.
 
-    run: str
+    arena_bytes holds input, output and scratch; live_bytes is the largest set of tensors alive
+    at once.
+    """
+
+    schema: int
+    source: str
     target: str
+    kernels: str
     model_id: str
+    folder: str
     macs: int
     constant_bytes: int
     arena_bytes: int
+    live_bytes: int
     flash_bytes: int
-    ram_bytes: int
+    flash_measured: bool
+    layers: tuple[LayerRow, ...]
     files: tuple[str, ...]
 
 
-def export_c(run: Run, options: ExportOptions) -> ExportReport:
+@dataclass(frozen=True)
+class Exported:
+    report: ExportReport
+    program: Program
+
+
+def export_c(run: Run, options: ExportOptions, cmsis_nn: Path | None = None) -> Exported:
+    """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
     monitor = load_monitor(run.inputs("quantize"))
-    graph = monitor.body.graph
+    tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     dev = load_dataset(run_recipe(run).train.dataset).dev
     chosen = np.linspace(0, len(dev) - 1, GOLDEN).astype(int)
-    emitted = emit_model(monitor, graph.tensors[graph.input].quantize(dev.x[chosen]))
-    flash_bytes, ram_bytes = check_fit(emitted, target)
+    golden = tensor.quantize(dev.x[chosen])
+    kernels, library = kernel_set(options.kernels, cmsis_nn)
+    program = build_program(monitor.body.graph, monitor.body, kernels)
+    stage = f"export-c/{target.name}"
+    with run.write(stage, after=("quantize",)) as out:
+        emitted = emit_model(program, monitor, golden)
+        place = str(run.path(stage))
+        return _write(out, place, run.name, program, monitor, emitted, library, target)
+
+
+def export_model(
+    model: Path, out: Path, options: ExportOptions, cmsis_nn: Path | None = None
+) -> Exported:
+    """Any int8 .tflite, into a new folder or over an earlier export."""
+    target = load_target(options.target)
+    graph = read_tflite(read_model(model))
+    kernels, library = kernel_set(options.kernels, cmsis_nn)
+    program = build_program(graph, None, kernels)
+    if out.exists() and not _is_export(out):
+        raise ConfigError(
+            f"{out} exists and is not a folder that export-c wrote",
+            "Give another --out; nothing is overwritten.",
+        )
+    with disk_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        with disk_errors(out):
+            emitted = emit_model(program, None, None)
+            exported = _write(
+                temporary, str(out), model.name, program, None, emitted, library, target
+            )
+            temporary.chmod(0o755)
+            with replaced(temporary, out):
+                return exported
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def read_model(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(
+            f"cannot read {path}: {(error.strerror or 'unknown reason').lower()}",
+            "Give the path of a .tflite file.",
+        ) from None
+
+
+def kernel_set(name: str, cmsis_nn: Path | None) -> tuple[KernelSet, dict[str, str]]:
+    """The set of that name, and the files that its calls may need: {path in KERNELS: text}."""
+    return Reference(), library_files()
+
+
+def library_files() -> dict[str, str]:
+    folder = toolchain.firmware_dir() / "snapuq"
+    sources = sorted([*folder.glob("include/*.h"), *folder.glob("src/*.[ch]")])
+    return {path.name: path.read_text("utf-8") for path in sources}
+
+
+def _is_export(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    if not any(folder.iterdir()):
+        return True
+    try:
+        return "model_id" in read_json(folder / REPORT)
+    except (ArtifactError, TypeError):
+        return False
+
+
+def _write(
+    out: Path,
+    place: str,
+    source: str,
+    program: Program,
+    monitor: Monitor | None,
+    emitted: Emitted,
+    library: Mapping[str, str],
+    target: Target,
+) -> Exported:
+    """All files into `out`, which will be renamed to `place`."""
+    files = dict(emitted.files)
+    picked = needed_files(library, emitted.files.values())
+    files |= {f"{KERNELS}/{path}": library[path] for path in picked}
+    sources = [out / name for name in files if name.endswith(".c")]
+    theirs = sorted(
+        {
+            name.rpartition("/")[0]
+            for name in files
+            if name.startswith(f"{KERNELS}/cmsis-nn/Source/")
+        }
+    )
+    files[EXAMPLE] = emit_example(program, monitor)
+    files["Makefile"] = emit_makefile(target, theirs)
+    files["CMakeLists.txt"] = emit_cmake(theirs)
+    for name, text in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text)
+    flash_bytes, measured = _flash_bytes(emitted, target, sources, out)
+    check_fit(target, flash_bytes, emitted.arena_bytes, monitor is not None)
+    how = (
+        f"constants {emitted.constant_bytes:,} B and code, compiled with "
+        f"{toolchain.GCC} {toolchain.tool_version(toolchain.GCC)} -O2"
+        if measured
+        else f"constants {emitted.constant_bytes:,} B and an estimate of the code"
+    )
+    title = Path(source).stem
+    readme = emit_readme(title, program, target, how, flash_bytes, emitted.model_id)
+    (out / "README.md").write_text(readme)
     report = ExportReport(
-        run=run.name,
+        schema=SCHEMA,
+        source=source,
         target=target.name,
+        kernels=program.kernels,
         model_id=emitted.model_id,
-        macs=graph.macs,
+        folder=place,
+        macs=program.graph.macs,
         constant_bytes=emitted.constant_bytes,
         arena_bytes=emitted.arena_bytes,
+        live_bytes=program.full.live_bytes,
         flash_bytes=flash_bytes,
-        ram_bytes=ram_bytes,
-        files=tuple(sorted(emitted.files)),
+        flash_measured=measured,
+        layers=layer_rows(program),
+        files=tuple(sorted([*files, "README.md"])),
     )
-    with run.write(f"export-c/{target.name}", after=("quantize",)) as out:
-        for name, text in emitted.files.items():
-            (out / name).write_text(text)
-        write_json(out / "export.json", vars(report))
-    return report
+    write_json(out / REPORT, report)
+    return Exported(report, program)
 
 
-def check_fit(emitted: Emitted, target: Target) -> tuple[int, int]:
-    """(flash, RAM) in bytes, or an error that says by how much they exceed the target's."""
-    flash = emitted.constant_bytes + CODE_BYTES
-    ram = emitted.arena_bytes + emitted.input_bytes + STATIC_BYTES + target.stack_bytes
+def _flash_bytes(
+    emitted: Emitted, target: Target, sources: list[Path], out: Path
+) -> tuple[int, bool]:
+    try:
+        includes = [out, *sorted({p.parent for p in out.rglob("*.h")})]
+        return toolchain.compiled_bytes(target, sources, includes), True
+    except ToolchainError:
+        # No compiler here: the folder is still good for one elsewhere.
+        if shutil.which(toolchain.GCC):
+            raise
+        return emitted.constant_bytes + KERNEL_BYTES, False
+
+
+def check_fit(target: Target, flash_bytes: int, arena_bytes: int, firmware: bool) -> None:
+    """Raises an error that says by how much the target's limits are exceeded.
+
+    firmware: a monitor of a run is meant for our own firmware, whose share is counted too.
+    """
+    flash = flash_bytes + (FIRMWARE_BYTES if firmware else 0)
+    ram = arena_bytes + target.stack_bytes + (STATIC_BYTES if firmware else 0)
     over = [
         f"{need - limit:,} B more {kind} than its {limit:,} B"
         for kind, need, limit in (
@@ -76,6 +242,5 @@ def check_fit(emitted: Emitted, target: Target) -> tuple[int, int]:
     if over:
         raise ConfigError(
             f"the model does not fit {target.name}: it needs {' and '.join(over)}",
-            "Choose a larger target or a smaller backbone.",
+            "Choose a larger target or a smaller model; --explain shows who holds the memory.",
         )
-    return flash, ram

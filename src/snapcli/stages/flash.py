@@ -7,6 +7,7 @@ from snapcli import toolchain
 from snapcli.device.emulator import Emulator
 from snapcli.device.protocol import Client
 from snapcli.device.transport import open_port
+from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError
 from snapcli.runs import Run, read_json, write_json
 from snapcli.targets import Target, load_target
@@ -66,13 +67,9 @@ def flash(run: Run, target_name: str) -> FlashReport:
 def _build(
     target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
 ) -> toolchain.Build:
-    firmware = toolchain.firmware_dir()
-    sources = [
-        *sorted(source.glob("*.c")),
-        *sorted((firmware / "snapuq" / "src").glob("*.c")),
-        *toolchain.app_sources(),
-    ]
-    includes = [source, firmware / "snapuq" / "include"]
+    kernels = sorted((source / KERNELS).rglob("*.c"))
+    sources = [*sorted(source.glob("*.c")), *kernels, *toolchain.app_sources()]
+    includes = [source, *sorted({path.parent for path in source.rglob("*.h")})]
     return toolchain.build(target, sources, includes, defines, out, name)
 
 

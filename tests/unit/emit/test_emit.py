@@ -12,13 +12,13 @@ import pytest
 
 from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
-from snapcli.emit import Emitted, emit_model
+from snapcli.emit import Emitted, Reference, build_program, emit_model
 from snapcli.graph import Layer, Tensor
 from snapcli.graph.monitor import Body, DeviceScores, Monitor, TapTensors
 from snapcli.graph.reader import read_tflite
 
 from ...golden.tflite_op import flatbuffer
-from ..tiny_monitor import MAPS, random_inputs, tiny_body, tiny_monitor, tiny_ops
+from ..tiny_monitor import INPUT_SHAPE, MAPS, random_inputs, tiny_body, tiny_monitor, tiny_ops
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -35,6 +35,7 @@ DRIVER = """
 #include <stdlib.h>
 #include <string.h>
 #include "snap_golden.h"
+#include "snapuq.h"
 
 struct marks { unsigned char count, stage[15]; };
 
@@ -46,15 +47,14 @@ static void mark(void *context, enum snapuq_stage stage)
 
 int main(void)
 {
-    int8_t input[SNAP_MODEL_INPUT_BYTES];
     void *arena = malloc(SNAP_MODEL_ARENA_BYTES);
     memset(arena, 0xA5, SNAP_MODEL_ARENA_BYTES);
-    while (fread(input, 1, sizeof input, stdin) == sizeof input) {
+    while (fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
         struct marks marks = {0};
         struct snapuq_probe probe = {mark, &marks};
         memset(&result, 0x5A, sizeof result);
-        snap_model_run(input, arena, &result, &probe);
+        snap_model_profile(arena, &result, &probe);
         int32_t head[4] = {result.predicted, result.abstain, (int32_t)result.score_q16,
                            (int32_t)result.uncertainty_q16};
         fwrite(head, sizeof head, 1, stdout);
@@ -64,7 +64,8 @@ int main(void)
     }
     for (int i = 0; i < SNAP_GOLDEN_COUNT; i++) {
         struct snap_model_result result;
-        snap_model_run(snap_golden_input[i], arena, &result, 0);
+        memcpy(snap_model_input(arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
+        snap_model_run(arena, &result);
         if (SNAP_MODEL_TAPS > 0 && (result.predicted != snap_golden_expected[i].predicted ||
             result.score_q16 != snap_golden_expected[i].score_q16 ||
             result.uncertainty_q16 != snap_golden_expected[i].uncertainty_q16)) {
@@ -85,7 +86,8 @@ def call(command: Sequence[str], stdin: bytes = b"") -> bytes:
 
 
 def emit(monitor: Monitor) -> Emitted:
-    return emit_model(monitor, random_inputs(4, seed=9))
+    program = build_program(monitor.body.graph, monitor.body, Reference())
+    return emit_model(program, monitor, random_inputs(4, seed=9))
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +270,7 @@ def test_the_identity_follows_the_content() -> None:
 
 
 def test_the_source_reads_as_the_network() -> None:
-    body = emit(tiny_monitor()).files["snap_model.c"].partition("void snap_model_run(")[2]
+    body = emit(tiny_monitor()).files["snap_model.c"].partition("void snap_model_profile(")[2]
     calls = re.findall(r"snapuq_(\w+)\(&?(\w+)(?:, (\w+))?(?:, (\w+))?", body)
     kernels = [c for c in calls if c[1].endswith("_layer")]
     assert kernels == [
@@ -289,9 +291,9 @@ def test_sizes_are_those_of_the_arrays() -> None:
     sources = "".join(t for name, t in emitted.files.items() if name.endswith(".c"))
     arrays = re.findall(r"^(?:static )?const (\w+) \w+\[(\d+)\]", sources, re.MULTILINE)
     weights = 2 * 4  # tap_weight_q16, which the sum leaves out beside kilobytes
-    golden = 4 * emitted.input_bytes
+    golden = 4 * int(np.prod(INPUT_SHAPE))
     counted = sum(width[ctype] * int(count) for ctype, count in arrays) - weights + golden
     assert emitted.constant_bytes == counted
     header = emitted.files["snap_model.h"]
     assert f"SNAP_MODEL_ARENA_BYTES {emitted.arena_bytes}\n#endif" in header
-    assert f"SNAP_MODEL_INPUT_BYTES {emitted.input_bytes}" in header
+    assert f"SNAP_MODEL_INPUT_BYTES {np.prod(INPUT_SHAPE)}" in header

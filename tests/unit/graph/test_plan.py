@@ -70,4 +70,4 @@ def test_a_chain_needs_only_its_largest_neighbours() -> None:
 
 
 def test_nothing_needs_no_arena() -> None:
-    assert plan_arena([]) == Plan({}, 0)
+    assert plan_arena([]) == Plan((), {}, 0)

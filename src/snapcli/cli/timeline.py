@@ -1,0 +1,72 @@
+"""The arena of a program over time, as text."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snapcli.emit import Program
+    from snapcli.graph.plan import Buffer
+
+PICTURE = 48  # columns
+
+
+@dataclass(frozen=True)
+class Row:
+    """A step, the bytes alive in it, the end of those in the arena, and a picture of them."""
+
+    step: str
+    live_bytes: int
+    end: int
+    picture: str
+
+
+@dataclass(frozen=True)
+class Peak:
+    step: str
+    holders: tuple[str, ...]
+
+
+def timeline(program: "Program") -> list[Row]:
+    plan = program.full
+    return [
+        Row(name, live, plan.extent(i), _picture(program, i))
+        for i, (name, live) in enumerate(zip(_names(program), plan.timeline(), strict=True))
+    ]
+
+
+def peak(program: "Program") -> Peak:
+    """The first step that reaches the end of the arena, and what lies there."""
+    plan = program.full
+    holders = tuple(
+        f"{b.name} {b.size_bytes:,} B at {plan.offsets[b.name]:,} ({_role(b, plan.peak)})"
+        for b in plan.alive(plan.peak)
+    )
+    return Peak(_names(program)[plan.peak], holders)
+
+
+def _names(program: "Program") -> list[str]:
+    return ["(input)", *(step.label for step in program.steps), "(output)"]
+
+
+def _role(buffer: "Buffer", step: int) -> str:
+    if buffer.first == step:
+        return "written"
+    return "read for the last time" if buffer.last == step else "waits"
+
+
+_MARKS = {"waits": "=", "read for the last time": "-", "written": "#"}
+
+
+def _picture(program: "Program", step: int) -> str:
+    """What is written hides what it overwrites."""
+    plan = program.full
+    scale = PICTURE / max(plan.arena_bytes, 1)
+    cells = [" "] * PICTURE
+    for role, mark in _MARKS.items():
+        for buffer in plan.alive(step):
+            if _role(buffer, step) == role:
+                start = int(plan.offsets[buffer.name] * scale)
+                end = (plan.offsets[buffer.name] + buffer.size_bytes) * scale
+                for column in range(start, min(PICTURE, max(start + 1, round(end)))):
+                    cells[column] = mark
+    return "".join(cells)

@@ -1,0 +1,27 @@
+"""Names of C for tensors, whatever whoever trained the model called them."""
+
+import re
+from collections.abc import Iterable
+
+# What a tensor may be called, but a variable of the generated code may not.
+_TAKEN = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
+    "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
+    "union|unsigned|void|volatile|while|asm|main|"
+    "arena|result|probe|base|i|confidence|map|threshold_q16|tap_weight_q16|context|"
+    r"(snap|snapuq|arm|cmsis|mem|str|u?int|head_scratch)[_\d]?\w*|\w+_(layer|sum|scratch|t)|[A-Z_\d]+"
+)
+
+
+def c_names(names: Iterable[str]) -> dict[str, str]:
+    """{name: identifier}, each identifier once."""
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    for name in names:
+        word = re.sub(r"\W", "_", name, flags=re.ASCII)
+        candidate, n = f"{word}_" if _TAKEN.fullmatch(word) else word, 2
+        while candidate in used:
+            candidate, n = f"{word}_{n}_", n + 1
+        used.add(candidate)
+        found[name] = candidate
+    return found

@@ -1,0 +1,46 @@
+"""How far a reference kernel's output may run into its input.
+
+Every kernel here writes its output from the first byte to the last and reads its input in that
+order too. So the output may start `slack` bytes before the input and overwrite what has been
+read: slack is the most by which the end of what is written runs ahead of the first byte that
+is still to be read. None: the kernel does not allow it.
+"""
+
+import numpy as np
+
+from snapcli import fixedpoint as fx
+from snapcli.graph.graph import Layer
+
+
+def slack(layer: Layer) -> tuple[int | None, ...]:
+    """Bytes, per source of the layer."""
+    kernel = layer.kernel
+    if isinstance(kernel, fx.ConvS8):
+        if layer.operator == "DEPTHWISE_CONV_2D" and kernel.in_c == kernel.out_c:
+            return (_window(kernel, kernel.in_c, kernel.out_c, same_channel=True),)
+        return (_window(kernel, kernel.in_c, kernel.out_c, same_channel=False),)
+    if isinstance(kernel, fx.PoolS8):
+        return (_window(kernel, kernel.channels, kernel.channels, same_channel=True),)
+    if isinstance(kernel, fx.FullyConnectedS8):
+        return (kernel.outputs,)
+    if isinstance(kernel, fx.AddS8 | fx.MulS8):
+        lengths = (kernel.in1_length, kernel.in2_length)
+        return tuple(0 if length == kernel.length else None for length in lengths)
+    if isinstance(kernel, fx.SoftmaxS8 | fx.MeanS8):
+        return (0,)
+    return (None,) * len(layer.sources)
+
+
+def _window(kernel: fx.ConvS8 | fx.PoolS8, in_c: int, out_c: int, same_channel: bool) -> int:
+    """For kernels that look at a window of the input for each position of the output.
+
+    same_channel: a channel is written after the last read of that channel alone, and no other
+    channel needs it; then the write may hit the window's own first position.
+    """
+    top = np.maximum(np.arange(kernel.out_h) * kernel.stride_h - kernel.pad_top, 0)
+    left = np.maximum(np.arange(kernel.out_w) * kernel.stride_w - kernel.pad_left, 0)
+    first = ((top[:, np.newaxis] * kernel.in_w + left) * in_c).ravel()
+    # What a later position still needs must not be overwritten either.
+    needed = np.minimum.accumulate(first[::-1])[::-1]
+    written = np.arange(len(first)) * out_c + (0 if same_channel else out_c)
+    return int(np.max(written - needed))

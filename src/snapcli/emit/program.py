@@ -1,0 +1,120 @@
+"""The network of a graph as steps of C with a place for every buffer."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from snapcli.emit.lowering import KernelSet, Lowered
+from snapcli.emit.names import c_names
+from snapcli.emit.steps import Step, layer_scratch, lives, order
+from snapcli.graph.graph import Graph, Layer
+from snapcli.graph.monitor import Body
+from snapcli.graph.order import smallest_order
+from snapcli.graph.plan import Plan, plan_arena
+
+# A move costs time, so one that saves less than this share of the arena is not made.
+_WORTH = 0.01
+# Moves whose worth is looked at, largest first.
+_TRIES = 48
+
+
+Arrangement = tuple[Plan, Plan, list[Step]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """plain: the plan without the monitor's buffers; full: with them; equal without a monitor.
+
+    results are the tensors that the caller reads at the end; pointers holds the C expression of
+    each tensor's first element, lowered is by layer name.
+    """
+
+    graph: Graph
+    body: Body | None
+    results: tuple[str, ...]
+    kernels: str
+    headers: tuple[str, ...]
+    pointers: dict[str, str]
+    lowered: dict[str, Lowered]
+    steps: list[Step]
+    plain: Plan
+    full: Plan
+
+
+def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:
+    results = (body.logits_tensor,) if body else tuple(dict.fromkeys(graph.outputs.values()))
+    taps = body.taps if body else ()
+    named = c_names(graph.tensors)
+    pointers = {name: named[graph.stored(name)] for name in graph.tensors}
+    lowered = {
+        layer.name: kernels.lower(layer, graph, pointers, layer_scratch(pointers[layer.target]))
+        for layer in graph.layers
+    }
+
+    def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
+        steps = order(layers, taps, moves)
+        found = lives(graph, body, results, steps, lowered)
+        plain = plan_arena(found.network, slack=found.slack)
+        full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
+        return plain, full, steps
+
+    def joint_bytes(layer: Layer, dying: Collection[str]) -> int:
+        """The least that target and dying sources need together."""
+        low = lowered[layer.name]
+        size = graph.tensors[layer.target].size_bytes
+        apart, overlapped = 0, 0
+        for name in dying:
+            allowed = [
+                slack
+                for source, slack in zip(layer.sources, low.slack, strict=True)
+                if graph.stored(source) == name
+            ]
+            if None in allowed or overlapped:
+                apart += graph.tensors[name].size_bytes
+            else:
+                overlapped = max(s for s in allowed if s is not None)
+                overlapped += graph.tensors[name].size_bytes
+        return apart + max(size, overlapped) + low.scratch_bytes
+
+    best = arrange(graph.layers, ())
+    chosen = graph.layers
+    reordered = smallest_order(graph, results, joint_bytes)
+    if reordered != graph.layers:
+        other = arrange(reordered, ())
+        if other[1].arena_bytes < best[1].arena_bytes:
+            best, chosen = other, reordered
+    moves = _movable(chosen, graph, lowered)
+    if moves:
+        best = _with_moves(best, lambda kept: arrange(chosen, kept), moves, graph)
+    plain, full, steps = best
+    return Program(
+        graph, body, results, kernels.name, kernels.headers, pointers, lowered, steps, plain, full
+    )
+
+
+def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:
+    """Targets that may have to start before their source: a chain of them drifts downwards."""
+    return [
+        layer.target
+        for layer in layers
+        if any(lowered[layer.name].slack) and graph.tensors[layer.target].dtype == "int8"
+    ]
+
+
+def _with_moves(
+    still: Arrangement,
+    arrange: Callable[[Collection[str]], Arrangement],
+    candidates: list[str],
+    graph: Graph,
+) -> Arrangement:
+    """The arrangement with as few moves as reach the smallest arena, or nearly so."""
+    best = arrange(candidates)
+    limit = best[1].arena_bytes * (1 + _WORTH)
+    if still[1].arena_bytes <= limit:
+        return still
+    moves = sorted(candidates, key=lambda name: -graph.tensors[name].size_bytes)
+    for name in moves[:_TRIES]:
+        fewer = [other for other in candidates if other != name]
+        found = arrange(fewer)
+        if found[1].arena_bytes <= limit:
+            best, candidates = found, fewer
+    return best
