@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from snapcli.errors import ConfigError, UsageError, suggestion
 
+KERNEL_SETS = ("reference", "cmsis-nn")
+
 
 def _between(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
@@ -89,7 +91,22 @@ class ExportOptions:
     kernels: str = "reference"
 
     def __post_init__(self) -> None:
-        _one_of("export-c.kernels", self.kernels, ("reference", "cmsis-nn"))
+        _one_of("export-c.kernels", self.kernels, KERNEL_SETS)
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """inputs: how many random ones are compared, if none are given."""
+
+    target: str = "qemu-m4"
+    kernels: str = "reference"
+    inputs: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of("verify.kernels", self.kernels, KERNEL_SETS)
+        _between("verify.inputs", self.inputs, 1, 10_000)
+        _between("verify.seed", self.seed, 0, 2**32 - 1)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,14 @@ GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
 QEMU = "qemu-system-arm"
+CC = "cc"
+_NO_EMULATOR = "{} is a real board, not an emulator"
+_EMULATED = "Choose qemu-m4 or qemu-m7."
 
 _APT = {
     QEMU: "sudo apt-get install qemu-system-arm",
     GCC: "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    CC: "sudo apt-get install gcc",
 }
 
 _COMPILE_FLAGS = (
@@ -163,6 +167,43 @@ def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequen
     return int(text) + int(data)
 
 
+def build_host(
+    sources: Sequence[Path], include_dirs: Sequence[Path], folder: Path
+) -> Sequence[str]:
+    """The command that runs the program, built with the compiler of this machine."""
+    program = folder / "host"
+    includes = [f"-I{path}" for path in include_dirs]
+    flags = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+    _run([CC, *flags, *includes, *map(str, sources), "-o", str(program)])
+    return [str(program)]
+
+
+def build_semihosted(
+    target: Target, sources: Sequence[Path], include_dirs: Sequence[Path], folder: Path
+) -> Sequence[str]:
+    """The command that runs the program in the target's emulator.
+
+    It reads and writes files of the folder it is started in. The emulated board has more
+    memory than the target's limits: this is for looking at values, not for measuring.
+    """
+    if target.emulator is None:
+        raise ToolchainError(_NO_EMULATOR.format(target.name), _EMULATED)
+    find_tool(QEMU)
+    startup = firmware_dir() / "semihost"
+    elf = folder / "target.elf"
+    objects = _compile(target, [*sources, startup / "startup.c"], include_dirs, {}, folder)
+    link = ["--specs=rdimon.specs", f"-T{startup / 'mps2.ld'}"]
+    _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
+    arguments = ["-M", target.emulator, "-nographic", "-monitor", "none", "-serial", "none"]
+    semihosting = "enable=on,target=native,arg=program"
+    return [QEMU, *arguments, "-kernel", str(elf), "-semihosting-config", semihosting]
+
+
+def run_program(command: Sequence[str], folder: Path) -> None:
+    """Run a program that build_host or build_semihosted made, in a folder of its own files."""
+    _run(command, cwd=folder)
+
+
 def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     """Start QEMU with the program; its console is a pty that QEMU names on stdout.
 
@@ -170,9 +211,7 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     reaches it through that caller and not by surprise.
     """
     if target.emulator is None:
-        raise ToolchainError(
-            f"{target.name} is a real board, not an emulator.", "Choose qemu-m4 or qemu-m7."
-        )
+        raise ToolchainError(_NO_EMULATOR.format(target.name), _EMULATED)
     arguments = ["-M", target.emulator, "-nographic", "-icount", "shift=0", "-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
     return subprocess.Popen(

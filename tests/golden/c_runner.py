@@ -81,9 +81,9 @@ class Qemu:
 
     def build(self, folder: Path) -> list[str]:
         elf = folder / "runner.elf"
-        script = FIRMWARE / "test" / "mps2.ld"
+        script = FIRMWARE / "semihost" / "mps2.ld"
         target = [f"-mcpu={self.cpu}", "-mthumb", "-O2", "--specs=rdimon.specs", f"-T{script}"]
-        sources = [*SOURCES, FIRMWARE / "test" / "startup.c"]
+        sources = [*SOURCES, FIRMWARE / "semihost" / "startup.c"]
         _call(["arm-none-eabi-gcc", *FLAGS, *target, *map(str, sources), "-o", str(elf)])
         return [
             *["qemu-system-arm", "-M", self.machine, "-nographic", "-monitor", "none"],

@@ -47,9 +47,11 @@ def _register() -> None:
         run,
         show,
         train,
+        verify,
     )
 
-    for module in (train, calibrate, quantize, export_c, flash, bench, demo, run, show, doctor):
+    stages = (train, calibrate, quantize, export_c, flash, bench)
+    for module in (*stages, demo, run, show, verify, doctor):
         name = module.__name__.rpartition(".")[2]
         # \b keeps the lines below it as they are.
         examples = "\n".join(["\b", "Examples:", *(f"  {line}" for line in module.EXAMPLES)])

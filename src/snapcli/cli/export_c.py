@@ -7,7 +7,16 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
+from snapcli.cli.options import (
+    RUNS,
+    AsJson,
+    CmsisNn,
+    Kernels,
+    ModelFile,
+    RunPath,
+    RunsDir,
+    TargetName,
+)
 from snapcli.config import ExportOptions, override
 from snapcli.errors import UsageError
 
@@ -21,16 +30,12 @@ EXAMPLES = (
 
 def export_c(
     target: TargetName = None,
-    model: Annotated[Path | None, typer.Option(help="Any int8 .tflite, instead of a run.")] = None,
+    model: ModelFile = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for --model; <model>_c here if not given.")
     ] = None,
-    kernels: Annotated[
-        str | None, typer.Option(help="reference (portable C, the default) or cmsis-nn.")
-    ] = None,
-    cmsis_nn: Annotated[
-        Path | None, typer.Option(help="Your own copy of CMSIS-NN, instead of the fetched one.")
-    ] = None,
+    kernels: Kernels = None,
+    cmsis_nn: CmsisNn = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the arena over time and who holds the peak.")
     ] = False,

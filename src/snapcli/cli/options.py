@@ -20,4 +20,14 @@ TargetName = Annotated[
     str | None,
     typer.Option(help="qemu-m4, qemu-m7, small-mcu or big-mcu; what the run's recipe says."),
 ]
+ModelFile = Annotated[
+    Path | None, typer.Option("--model", help="Any int8 .tflite, instead of a run.")
+]
+Kernels = Annotated[
+    str | None, typer.Option(help="reference (portable C, the default) or cmsis-nn.")
+]
+CmsisNn = Annotated[
+    Path | None,
+    typer.Option("--cmsis-nn", help="Your own copy of CMSIS-NN, instead of the fetched one."),
+]
 RUNS = Path(DEFAULT_RUNS_DIR)

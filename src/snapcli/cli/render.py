@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from snapcli.stages.flash import FlashReport
     from snapcli.stages.quantize import QuantizeReport
     from snapcli.stages.train import TrainReport
+    from snapcli.stages.verify import VerifyReport
 
 
 def figure(value: float | None) -> str:
@@ -131,6 +132,19 @@ def arena(program: "Program") -> None:
     )
     at = peak(program)
     console.say(f"Peak at {at.step}: " + ", ".join(at.holders))
+
+
+def verify(report: "VerifyReport") -> None:
+    rows = []
+    for link in report.links:
+        d = link.difference
+        verdict = f"differs from layer {d.layer} on" if d else "equal"
+        rows.append((link.expected, link.found, f"{link.layers}", f"{link.values:,}", verdict))
+    console.table(
+        f"verify: {report.source}, kernels {report.kernels}, {report.inputs} inputs",
+        ("expected", "found", "layers", "values", ""),
+        rows,
+    )
 
 
 def flash(report: "FlashReport") -> None:

@@ -22,11 +22,12 @@ def needed_files(library: Mapping[str, str], texts: Iterable[str]) -> list[str]:
     waiting = [_COMMENTS.sub(" ", text) for text in texts]
     while waiting:
         for word in set(_WORDS.findall(waiting.pop())):
-            path = offered.get(word) or offered.get(word.rpartition("/")[2])
-            if path and path not in found:
-                found.add(path)
+            needed = offered.get(word) or offered.get(word.rpartition("/")[2])
+            if needed and needed not in found:
+                found.add(needed)
                 # A header only promises functions; what calls them is in the sources.
-                waiting.append(_includes(bare[path]) if path.endswith(".h") else bare[path])
+                text = bare[needed]
+                waiting.append(_includes(text) if needed.endswith(".h") else text)
     return sorted(found)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from snapcli.emit.model import c_type, input_functions, output_functions
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
 from snapcli.graph.monitor import Monitor
@@ -13,6 +14,7 @@ from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
 KERNELS = "kernels"
+THIRD_PARTY = f"{KERNELS}/cmsis-nn/Source"
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,10 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     """A program that runs the model once and compares the result with the integer reference."""
     given = example_inputs(program)
     fills, checks, expected = [], [], []
-    for name in program.graph.inputs:
-        suffix = f"_{program.pointers[name]}" if len(program.graph.inputs) > 1 else ""
+    for name, function in zip(program.graph.inputs, input_functions(program), strict=True):
         kind = program.graph.tensors[name].dtype
         count = math.prod(program.graph.tensors[name].shape)
-        fills.append(f"    fill_{kind}(snap_model_input{suffix}(arena), {count}, &state);")
+        fills.append(f"    fill_{kind}({function}(arena), {count}, &state);")
     if monitor:
         answer = monitor.run(given[program.graph.input])
         run = "    struct snap_model_result result;\n    snap_model_run(arena, &result);"
@@ -76,14 +77,14 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     else:
         run = "    snap_model_run(arena);"
         found = program.graph.run(given, program.results)
-        for name in program.results:
-            suffix = f"_{program.pointers[name]}" if len(program.results) > 1 else ""
+        for name, function in zip(program.results, output_functions(program), strict=True):
+            suffix = function.removeprefix("snap_model_output")
             values = found[name][0]
             kind = program.graph.tensors[name].dtype
             expected.append(array(f"expected{suffix}", values))
             checks.append(
                 f'    differs |= compare_{kind}("output{suffix}",\n        '
-                f"snap_model_output{suffix}(arena), expected{suffix}, {values.size});"
+                f"{function}(arena), expected{suffix}, {values.size});"
             )
     kinds = sorted({program.graph.tensors[name].dtype for name in program.graph.inputs})
     outputs = sorted({program.graph.tensors[name].dtype for name in program.results})
@@ -288,9 +289,7 @@ any, are Arm's CMSIS-NN, Apache-2.0.
 
 
 def _call_lines(program: Program) -> str:
-    graph = program.graph
-    name = program.pointers[graph.inputs[0]]
-    source = "snap_model_input" + (f"_{name}" if len(graph.inputs) > 1 else "")
+    graph, source = program.graph, input_functions(program)[0]
     lines = ['#include "snap_model.h"', ""]
     lines.append("static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];")
     lines.append(f"memcpy({source}(arena), my_input, {source.upper()}_BYTES);")
@@ -298,9 +297,7 @@ def _call_lines(program: Program) -> str:
         lines += ["struct snap_model_result result;", "snap_model_run(arena, &result);"]
         lines.append("if (result.abstain) { /* do not trust result.predicted */ }")
         return "\n".join(lines)
-    last = program.results[0]
-    ctype = "float" if graph.tensors[last].dtype == "float32" else "int8_t"
-    suffix = f"_{program.pointers[last]}" if len(program.results) > 1 else ""
+    ctype = c_type(graph.tensors[program.results[0]])
     lines += ["snap_model_run(arena);"]
-    lines.append(f"const {ctype} *output = snap_model_output{suffix}(arena);")
+    lines.append(f"const {ctype} *output = {output_functions(program)[0]}(arena);")
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """snap_model.h and snap_model.c: the network as one straight line of kernel calls."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from snapcli.emit import luts
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.heads import emit_heads, head_name
+from snapcli.emit.names import c_names
 from snapcli.emit.program import Program
 from snapcli.emit.steps import (
     HeadStep,
@@ -82,14 +84,13 @@ def _header(program: Program, monitor: Monitor | None, digest: str) -> str:
         ]
     else:
         lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
-    for name in graph.inputs:
-        suffix = f"_{program.pointers[name]}" if len(graph.inputs) > 1 else ""
-        lines += ["", *_access("input", suffix, graph.tensors[name], plan.offsets[name])]
+    for name, function in zip(graph.inputs, input_functions(program), strict=True):
+        lines += ["", *_access(function, "", graph.tensors[name], plan.offsets[name])]
     if not monitor:
-        for label, name in zip(_output_labels(program), program.results, strict=True):
+        for name, function in zip(program.results, output_functions(program), strict=True):
             stored = graph.stored(name)
             offset = plan.offsets.get(moved(stored), plan.offsets[stored])
-            lines += ["", *_access("output", label, graph.tensors[name], offset)]
+            lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
     lines += ["", *(_monitor_face(monitor) if monitor else _plain_face())]
     joined = "\n".join(lines)
     return f"""{GENERATED}#ifndef SNAP_MODEL_H
@@ -111,34 +112,43 @@ extern "C" {{
 """
 
 
-def _output_labels(program: Program) -> list[str]:
-    one = len(program.results) == 1
-    return ["" if one else f"_{program.pointers[name]}" for name in program.results]
+def input_functions(program: Program) -> list[str]:
+    """C functions that say where the inputs lie in the arena, in the inputs' order."""
+    return _functions("snap_model_input", program.graph.inputs, program)
 
 
-def _access(kind: str, suffix: str, tensor: Tensor, offset: int) -> list[str]:
+def output_functions(program: Program) -> list[str]:
+    return _functions("snap_model_output", program.results, program)
+
+
+def _functions(base: str, tensors: Sequence[str], program: Program) -> list[str]:
+    if len(tensors) == 1:
+        return [base]
+    named = c_names(tensors)  # two outputs may be views of the same bytes
+    return [f"{base}_{named[name]}" for name in tensors]
+
+
+def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]:
     """The size of an input or output and the function that says where it lies."""
     shape = "x".join(str(d) for d in tensor.shape)
-    ctype = _ctype(tensor)
+    ctype = c_type(tensor)
     meaning = f", real = {tensor.scale!r} * (q - ({tensor.zero_point}))"
     meaning = meaning if tensor.dtype == "int8" else ""
-    when = "a run overwrites it" if kind == "input" else "valid until the next input is written"
-    const = "" if kind == "input" else "const "
-    name = f"snap_model_{kind}{suffix}"
+    when = "valid until the next input is written" if const else "a run overwrites it"
     through = f"({const}void *)" if ctype == "float" else ""
     inner = f"{through}(({const}uint8_t *)arena + {offset})"
     return [
         f"/* {shape} {tensor.dtype}{meaning}. It lies in the arena;",
         f" * {when}. */",
-        f"#define {name.upper()}_BYTES {tensor.size_bytes}",
-        f"static inline {const}{ctype} *{name}({const}void *arena)",
+        f"#define {function.upper()}_BYTES {tensor.size_bytes}",
+        f"static inline {const}{ctype} *{function}({const}void *arena)",
         "{",
         f"    return ({const}{ctype} *){inner};",
         "}",
     ]
 
 
-def _ctype(tensor: Tensor) -> str:
+def c_type(tensor: Tensor) -> str:
     return "float" if tensor.dtype == "float32" else "int8_t"
 
 
@@ -259,7 +269,7 @@ def _pointers(program: Program) -> list[str]:
     for name, tensor in graph.tensors.items():
         if name in offsets and (name not in graph.inputs or name in read):
             const = "" if moved(name) in offsets else "const "
-            network.append(_pointer(_ctype(tensor), const, program.pointers[name], offsets[name]))
+            network.append(_pointer(c_type(tensor), const, program.pointers[name], offsets[name]))
     for step in program.steps:
         if isinstance(step, LayerStep) and program.lowered[step.layer.name].scratch_bytes:
             offset = offsets[layer_scratch(step.layer.name)]

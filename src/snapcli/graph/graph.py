@@ -15,7 +15,7 @@ class Tensor:
     """An activation; shape without the batch axis of 1.
 
     int8: real = scale * (q - zero_point). float32 (only a graph's own inputs and outputs):
-    scale 1, zero point 0.
+    scale 1, zero point 0. index is its number in the file; None: only we compute it.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Tensor:
     scale: float
     zero_point: int
     dtype: str = "int8"
+    index: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -91,9 +92,7 @@ class Graph:
         """The tensor that holds the bytes of this one."""
         return self.views.get(name, name)
 
-    def run(
-        self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]
-    ) -> dict[str, NDArray]:
+    def run(self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]) -> dict[str, NDArray]:
         """Integer evaluation: {tensor name: values [n, *shape]} of those to keep.
 
         x: values [n, *input shape] of the only input, or of every input by its name.
@@ -103,7 +102,9 @@ class Graph:
         constants = {name: values[np.newaxis] for name, values in self.constants.items()}
         current: dict[str, NDArray] = {**given, **constants}
         last_use = {
-            self.stored(source): i for i, layer in enumerate(self.layers) for source in layer.sources
+            self.stored(source): i
+            for i, layer in enumerate(self.layers)
+            for source in layer.sources
         }
         wanted: dict[str, list[str]] = {}
         for name in keep:

@@ -21,7 +21,8 @@ def smallest_order(
     made_by = {layer.target: i for i, layer in enumerate(layers)}
     needs = [{made_by[s] for s in sources if s in made_by} for sources in stored]
     readers = {
-        name: frozenset(i for i, s in enumerate(stored) if name in s) for name in graph.tensors
+        name: frozenset(i for i, sources in enumerate(stored) if name in sources)
+        for name in graph.tensors
     }
     kept = {graph.stored(name) for name in results}
     size = {name: tensor.size_bytes for name, tensor in graph.tensors.items()}

@@ -86,7 +86,7 @@ class _Reader:
         if not (shape and min(shape) > 0 and 0 < scale < np.inf and -128 <= zero_point <= 127):
             raise ValueError(f"tensor '{name}' has an impossible shape, scale or zero point")
         self.names[index] = name
-        self.tensors[name] = Tensor(name, shape, scale, zero_point)
+        self.tensors[name] = Tensor(name, shape, scale, zero_point, index=index)
         return self.tensors[name]
 
     def _unique(self, name: str) -> str:

@@ -19,6 +19,7 @@ from snapcli.emit.closure import needed_files
 from snapcli.emit.folder import (
     EXAMPLE,
     KERNELS,
+    THIRD_PARTY,
     LayerRow,
     emit_cmake,
     emit_example,
@@ -167,13 +168,7 @@ def _write(
     picked = needed_files(library, emitted.files.values())
     files |= {f"{KERNELS}/{path}": library[path] for path in picked}
     sources = [out / name for name in files if name.endswith(".c")]
-    theirs = sorted(
-        {
-            name.rpartition("/")[0]
-            for name in files
-            if name.startswith(f"{KERNELS}/cmsis-nn/Source/")
-        }
-    )
+    theirs = sorted({name.rpartition("/")[0] for name in files if name.startswith(THIRD_PARTY)})
     files[EXAMPLE] = emit_example(program, monitor)
     files["Makefile"] = emit_makefile(target, theirs)
     files["CMakeLists.txt"] = emit_cmake(theirs)

@@ -1,0 +1,60 @@
+"""snap verify"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render
+from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, ModelFile, RunPath, RunsDir
+from snapcli.config import VerifyOptions, override
+from snapcli.errors import CheckError, UsageError
+
+EXAMPLES = (
+    "snap verify",
+    "snap verify --model kws.tflite --target qemu-m7",
+    "snap verify --model kws.tflite --kernels cmsis-nn --inputs 100",
+    "snap verify --model kws.tflite --data inputs.npy",
+)
+
+
+def verify(
+    target: Annotated[str | None, typer.Option(help="qemu-m4 (the default) or qemu-m7.")] = None,
+    model: ModelFile = None,
+    kernels: Kernels = None,
+    cmsis_nn: CmsisNn = None,
+    inputs: Annotated[
+        int | None, typer.Option(help="How many random inputs; 10 if not given.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random inputs.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A .npy file with inputs, instead of random ones.")
+    ] = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Compare TFLite, numpy, C here and C in the emulator, layer by layer."""
+    from snapcli.runs import open_run
+    from snapcli.stages.verify import verify_model, verify_run
+
+    if model is not None and run is not None:
+        raise UsageError("--model and --run are two different sources", "Give one of them.")
+    options = override(VerifyOptions(), target=target, kernels=kernels, inputs=inputs, seed=seed)
+    with console.progress("verify") as on_progress:
+        if model is not None:
+            report = verify_model(model, options, data, cmsis_nn, on_progress)
+        else:
+            report = verify_run(open_run(run, runs_dir), options, data, cmsis_nn, on_progress)
+    console.print_json(report) if json else render.verify(report)
+    for link in report.links:
+        if link.difference:
+            d = link.difference
+            place = ", ".join(map(str, d.element))
+            raise CheckError(
+                f"{link.found} differs from {link.expected} first in layer '{d.layer}' "
+                f"({d.operator}), element [{place}] of input {d.input}: "
+                f"{d.found:g} instead of {d.expected:g}",
+                "Every layer before it agrees; look at that layer's kernel and parameters.",
+            )

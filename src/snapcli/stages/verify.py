@@ -1,0 +1,246 @@
+"""verify: the same inputs through TFLite, numpy, C on this machine and C in the emulator.
+
+Each link of that chain is compared with the one before it, layer by layer.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli import fixedpoint as fx
+from snapcli import toolchain
+from snapcli.config import VerifyOptions
+from snapcli.emit import Program, build_program, emit_model, emit_source
+from snapcli.emit.closure import needed_files
+from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
+from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, pack_inputs, read_trace
+from snapcli.errors import ArtifactError, UsageError
+from snapcli.graph import Graph, read_tflite
+from snapcli.graph.litert import reference_tensors
+from snapcli.graph.monitor import MODEL_FILE, Monitor, load_monitor
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run
+from snapcli.stages.export_c import kernel_set, read_model
+from snapcli.targets import load_target
+
+TFLITE, NUMPY, HOST = "TFLite's reference kernels", "the numpy reference", "C on this machine"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element, of the first step in the order of work, that two links disagree on."""
+
+    layer: str
+    operator: str
+    input: int
+    element: tuple[int, ...]
+    expected: float
+    found: float
+
+
+@dataclass(frozen=True)
+class Link:
+    """found is compared with expected on so many layers; difference is None if all agree."""
+
+    expected: str
+    found: str
+    layers: int
+    values: int
+    difference: Difference | None
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    source: str
+    target: str
+    kernels: str
+    inputs: int
+    links: tuple[Link, ...]
+
+    @property
+    def equal(self) -> bool:
+        return all(link.difference is None for link in self.links)
+
+
+def verify_model(
+    model: Path,
+    options: VerifyOptions,
+    data: Path | None = None,
+    cmsis_nn: Path | None = None,
+    on_progress: OnProgress = silent,
+) -> VerifyReport:
+    """Any int8 .tflite, on random inputs or on those of a .npy file."""
+    content = read_model(model)
+    graph = read_tflite(content)
+    return _verify(model.name, content, graph, None, options, data, cmsis_nn, on_progress)
+
+
+def verify_run(
+    run: Run,
+    options: VerifyOptions,
+    data: Path | None = None,
+    cmsis_nn: Path | None = None,
+    on_progress: OnProgress = silent,
+) -> VerifyReport:
+    """The int8 model of a run with its heads."""
+    folder = run.inputs("quantize")
+    monitor, content = load_monitor(folder), read_model(folder / MODEL_FILE)
+    graph = monitor.body.graph
+    return _verify(run.name, content, graph, monitor, options, data, cmsis_nn, on_progress)
+
+
+def _verify(
+    source: str,
+    content: bytes,
+    graph: Graph,
+    monitor: Monitor | None,
+    options: VerifyOptions,
+    data: Path | None,
+    cmsis_nn: Path | None,
+    on_progress: OnProgress,
+) -> VerifyReport:
+    target = load_target(options.target)
+    kernels, library = kernel_set(options.kernels, cmsis_nn)
+    body = monitor.body if monitor else None
+    program = build_program(graph, body, kernels)
+    inputs = _load(data, graph) if data else _random(graph, options)
+
+    on_progress(0, 4, TFLITE)
+    by_tflite = reference_tensors(content, graph, inputs)
+    on_progress(1, 4, NUMPY)
+    by_numpy = graph.run(inputs, [layer.target for layer in graph.layers])
+    values = [
+        (TFLITE, _of_layers(program, by_tflite)),
+        (NUMPY, _of_layers(program, by_numpy) | _of_heads(program, by_numpy)),
+    ]
+    emulated = f"C on {target.name}"
+    with tempfile.TemporaryDirectory(prefix="snap-verify-") as name:
+        folder = Path(name)
+        sources, includes = _write(folder, program, monitor, library)
+        (folder / INPUTS).write_bytes(pack_inputs(program, inputs))
+        for done, link in enumerate((HOST, emulated), start=2):
+            on_progress(done, 4, link)
+            if link == HOST:
+                command = toolchain.build_host(sources, includes, folder)
+            else:
+                command = toolchain.build_semihosted(target, sources, includes, folder)
+            toolchain.run_program(command, folder)
+            values.append((link, read_trace(program, (folder / TRACE).read_bytes())))
+    links = tuple(
+        _compare(program, *before, *after) for before, after in itertools.pairwise(values)
+    )
+    count = len(next(iter(inputs.values())))
+    return VerifyReport(source, target.name, program.kernels, count, links)
+
+
+def _random(graph: Graph, options: VerifyOptions) -> dict[str, NDArray]:
+    """Noise, and the two ends of the range, where saturation shows."""
+    rng = np.random.default_rng(options.seed)
+    found = {}
+    for name in graph.inputs:
+        tensor = graph.tensors[name]
+        steps = rng.integers(-128, 128, (options.inputs, *tensor.shape)).astype(np.int8)
+        steps[1:2], steps[2:3] = -128, 127
+        found[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
+    return found
+
+
+def _load(path: Path, graph: Graph) -> dict[str, NDArray]:
+    if len(graph.inputs) != 1:
+        raise UsageError(
+            f"the model has {len(graph.inputs)} inputs, a .npy file has one array",
+            "Leave --data out: random inputs are made for all of them.",
+        )
+    tensor = graph.tensors[graph.input]
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ArtifactError(
+            f"cannot read {path} ({error})", "Give an array that numpy.save wrote."
+        ) from None
+    # A batch axis of 1 per sample is common, and means nothing.
+    if values.ndim == len(tensor.shape) + 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    wanted = f"{tensor.dtype} [n, {', '.join(map(str, tensor.shape))}]"
+    if values.dtype != tensor.dtype or values.shape[1:] != tensor.shape or not len(values):
+        raise UsageError(
+            f"{path} holds {values.dtype} {list(values.shape)}, the model takes {wanted}",
+            "Quantize and reshape the inputs first.",
+        )
+    return {graph.input: values}
+
+
+def _write(
+    folder: Path, program: Program, monitor: Monitor | None, library: Mapping[str, str]
+) -> tuple[list[Path], list[Path]]:
+    """(sources, include folders) of the tracer."""
+    tensor = program.graph.tensors[program.graph.inputs[0]]
+    golden = np.zeros((1, *tensor.shape), np.int8) if monitor else None
+    files = dict(emit_model(program, monitor, golden).files)
+    files["snap_model.c"] = emit_source(program, monitor, trace=True)
+    files |= {path: library[path] for path in needed_files(library, files.values())}
+    files["tracer.c"] = emit_tracer(program)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    sources = [folder / name for name in files if name.endswith(".c")]
+    return sources, sorted({(folder / name).parent for name in files if name.endswith(".h")})
+
+
+def _of_layers(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
+    return {
+        i: tensors[step.layer.target]
+        for i, step in enumerate(program.steps)
+        if isinstance(step, LayerStep) and step.layer.target in tensors
+    }
+
+
+def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
+    """What the monitor adds: pooled sums and surprisals."""
+    found: dict[int, NDArray] = {}
+    sums: dict[str, NDArray] = {}
+    for i, step in enumerate(program.steps):
+        if isinstance(step, SumStep):
+            zero_point = program.graph.tensors[step.tensor].zero_point
+            found[i] = sums[step.tensor] = fx.pool_sum_s8(tensors[step.tensor], zero_point)
+        elif isinstance(step, HeadStep):
+            assert program.body is not None
+            head = program.body.heads[step.index]
+            found[i] = fx.surprisal_s8(head, sums[step.tap.before], sums[step.tap.after])
+    return found
+
+
+def _compare(
+    program: Program,
+    expected_name: str,
+    expected: Mapping[int, NDArray],
+    found_name: str,
+    found: Mapping[int, NDArray],
+) -> Link:
+    common = sorted(expected.keys() & found.keys())
+    values, difference = 0, None
+    for index in common:
+        first = expected[index]
+        second = found[index].reshape(first.shape)
+        values += first.size
+        if difference is None and not np.array_equal(first, second):
+            sample, *element = (int(axis[0]) for axis in np.nonzero(first != second))
+            at = (sample, *element)
+            label, operator = _name(program.steps[index])
+            difference = Difference(
+                label, operator, sample, tuple(element), first[at].item(), second[at].item()
+            )
+    return Link(expected_name, found_name, len(common), values, difference)
+
+
+def _name(step: Step) -> tuple[str, str]:
+    if isinstance(step, LayerStep):
+        return step.layer.name, step.layer.operator
+    if isinstance(step, HeadStep):
+        return step.tap.after, "SURPRISAL"
+    return step.tensor, "MOVE" if isinstance(step, MoveStep) else "POOLED SUM"
