@@ -22,6 +22,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from snapcli.errors import SnapError
 from snapcli.jsontext import dumps
@@ -93,6 +94,16 @@ def _print_table(title: str, view: Table, rows: Sequence[Sequence[str]]) -> None
     # The title stands outside of the table, which would break it to its own width.
     out.print(title, style="bold", markup=False)
     out.print(view)
+
+
+def tree(title: str, branches: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Branches under the title, each with its leaves."""
+    root = Tree(Text(title, style="bold"), guide_style="dim")
+    for name, leaves in branches:
+        branch = root.add(Text(name))
+        for leaf in leaves:
+            branch.add(Text(leaf, no_wrap=True))
+    _out().print(root)
 
 
 @contextmanager

@@ -43,6 +43,7 @@ def _register() -> None:
         doctor,
         export_c,
         flash,
+        inspect,
         quantize,
         run,
         show,
@@ -51,7 +52,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    for module in (*stages, demo, run, show, verify, doctor):
+    for module in (*stages, demo, run, show, inspect, verify, doctor):
         name = module.__name__.rpartition(".")[2]
         # \b keeps the lines below it as they are.
         examples = "\n".join(["\b", "Examples:", *(f"  {line}" for line in module.EXAMPLES)])
