@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test figures lint format setup tools clean
+.PHONY: help demo test figures bench lint format setup tools clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -19,6 +19,9 @@ test: setup ## Run the tests.
 
 figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py
+
+bench: setup ## Print flash, arena and instructions against TFLite-Micro; MODELS=DIR takes the real models.
+	@$(VENV)/bin/python benchmarks/engines.py $(if $(MODELS),--models $(MODELS))
 
 lint: setup ## Check style and types.
 	@$(VENV)/bin/ruff check .

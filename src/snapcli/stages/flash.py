@@ -67,10 +67,15 @@ def flash(run: Run, target_name: str) -> FlashReport:
 def _build(
     target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
 ) -> toolchain.Build:
-    kernels = sorted((source / KERNELS).rglob("*.c"))
-    sources = [*sorted(source.glob("*.c")), *kernels, *toolchain.app_sources()]
-    includes = [source, *sorted({path.parent for path in source.rglob("*.h")})]
+    sources, includes = exported_sources(source)
+    sources += toolchain.app_sources()
     return toolchain.build(target, sources, includes, defines, out, name)
+
+
+def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:
+    """(C files, include folders) of what export-c wrote, without its example."""
+    sources = [*folder.glob("*.c"), *(folder / KERNELS).rglob("*.c")]
+    return sorted(sources), sorted({path.parent for path in folder.rglob("*.h")})
 
 
 def prove_boot(target: Target, elf: Path, model_id: str) -> None:

@@ -1,0 +1,36 @@
+/* Runs a model once, on the input that the anchors were measured with, when a byte arrives.
+ * Answers with u64 instructions, u32 bytes of stack, and the output. */
+#include "port.h"
+#include "snap_model.h"
+
+static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+
+static void send(const void *values, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        port_uart_write(((const uint8_t *)values)[i]);
+    }
+}
+
+int main(void)
+{
+    port_init();
+    for (;;) {
+        port_uart_read();
+        int8_t *input = snap_model_input(arena);
+        uint32_t state = 1;
+        for (int32_t i = 0; i < SNAP_MODEL_INPUT_BYTES; i++) {
+            state = state * 1664525u + 1013904223u;
+            input[i] = (int8_t)(state >> 24);
+        }
+        const uint32_t interrupts = port_irq_mask();
+        port_counter_start();
+        snap_model_run(arena);
+        const uint64_t count = port_counter_read();
+        port_irq_restore(interrupts);
+        const uint32_t stack = port_stack_used_bytes();
+        send(&count, sizeof count);
+        send(&stack, sizeof stack);
+        send(snap_model_output(arena), SNAP_MODEL_OUTPUT_BYTES);
+    }
+}
