@@ -123,12 +123,13 @@ def _share(report: "ExportReport") -> str:
 def arena(program: "Program") -> None:
     """The arena over time: a line per step, a column per part of the arena."""
     rows = [
-        (row.step, f"{row.live_bytes:,}", f"{row.end:,}", row.picture) for row in timeline(program)
+        (row.step, f"{row.live_bytes:,}", f"{row.span_bytes:,}", row.picture)
+        for row in timeline(program)
     ]
     console.table(
         f"arena: {size(program.full.arena_bytes)} from left to right "
         "(# written, - read for the last time, = waits)",
-        ("step", "alive, B", "in use up to, B", "0" + " " * (PICTURE - 1)),
+        ("step", "alive, B", "spanned, B", "0" + " " * (PICTURE - 1)),
         rows,
     )
     at = peak(program)

@@ -12,11 +12,11 @@ PICTURE = 48  # columns
 
 @dataclass(frozen=True)
 class Row:
-    """A step, the bytes alive in it, the end of those in the arena, and a picture of them."""
+    """A step, the bytes alive in it, what they span of the arena, and a picture of them."""
 
     step: str
     live_bytes: int
-    end: int
+    span_bytes: int
     picture: str
 
 
@@ -29,13 +29,13 @@ class Peak:
 def timeline(program: "Program") -> list[Row]:
     plan = program.full
     return [
-        Row(name, live, plan.extent(i), _picture(program, i))
+        Row(name, live, plan.span(i), _picture(program, i))
         for i, (name, live) in enumerate(zip(_names(program), plan.timeline(), strict=True))
     ]
 
 
 def peak(program: "Program") -> Peak:
-    """The first step that reaches the end of the arena, and what lies there."""
+    """The first of the steps that take most of the arena, and what lies there."""
     plan = program.full
     holders = tuple(
         f"{b.name} {b.size_bytes:,} B at {plan.offsets[b.name]:,} ({_role(b, plan.peak)})"

@@ -47,15 +47,17 @@ class Plan:
         found = [b for b in self.buffers if b.first <= step <= b.last]
         return sorted(found, key=lambda b: (self.offsets[b.name], b.name))
 
-    def extent(self, step: int) -> int:
-        """Bytes of the arena from its start that are in use at a step."""
-        return max((self.offsets[b.name] + b.size_bytes for b in self.alive(step)), default=0)
+    def span(self, step: int) -> int:
+        """Bytes from the first to the last in use at a step."""
+        alive = self.alive(step)
+        end = max((self.offsets[b.name] + b.size_bytes for b in alive), default=0)
+        return end - min((self.offsets[b.name] for b in alive), default=0)
 
     @property
     def peak(self) -> int:
-        """The first step that reaches the end of the arena."""
+        """The first of the steps that take most of the arena."""
         last = max((b.last for b in self.buffers), default=-1)
-        return max(range(1 + last), key=self.extent, default=0)
+        return max(range(1 + last), key=self.span, default=0)
 
 
 # {(target, source): slack in bytes}

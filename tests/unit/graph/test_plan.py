@@ -71,3 +71,46 @@ def test_a_chain_needs_only_its_largest_neighbours() -> None:
 
 def test_nothing_needs_no_arena() -> None:
     assert plan_arena([]) == Plan((), {}, 0)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> tuple[list[Buffer], dict[tuple[str, str], int]]:
+    """A chain of tensors, some read again later; each may run into the one before it."""
+    sizes = draw(st.lists(st.integers(1, 400), min_size=1, max_size=10))
+    extra = [draw(st.integers(0, 3)) for _ in sizes]
+    buffers = [
+        Buffer(str(i), size, i, i + 1 + more)
+        for i, (size, more) in enumerate(zip(sizes, extra, strict=True))
+    ]
+    slack = {(str(i), str(i - 1)): draw(st.integers(0, sizes[i])) for i in range(1, len(sizes))}
+    return buffers, slack
+
+
+@given(chains())
+def test_a_target_runs_into_a_dying_source_with_its_slack_only(
+    drawn: tuple[list[Buffer], dict[tuple[str, str], int]],
+) -> None:
+    buffers, slack = drawn
+    plan = plan_arena(buffers, slack=slack)
+    for i, a in enumerate(buffers):
+        assert plan.offsets[a.name] % ALIGNMENT == 0
+        assert 0 <= plan.offsets[a.name] <= plan.arena_bytes - a.size_bytes
+        for b in buffers[:i]:
+            if together(a, b) and overlap(a, b, plan):
+                assert b.last == a.first
+                assert plan.offsets[a.name] + slack[a.name, b.name] <= plan.offsets[b.name]
+    assert plan.arena_bytes <= plan_arena(buffers).arena_bytes
+
+
+def test_a_chain_in_place_needs_its_largest_tensor_and_the_slack() -> None:
+    chain = [Buffer(str(i), 800, i, i + 1) for i in range(3)]
+    slack = {("1", "0"): 96, ("2", "1"): 16}
+    assert plan_arena(chain, slack=slack).arena_bytes == 800 + 96 + 16
+
+
+def test_a_plan_tells_its_peak_and_the_largest_live_set() -> None:
+    plan = plan_arena([Buffer("a", 80, 0, 1), Buffer("b", 16, 1, 2), Buffer("c", 8, 2, 3)])
+    assert plan.timeline() == [80, 96, 24, 8]
+    assert plan.live_bytes == plan.arena_bytes == 96
+    assert plan.peak == 1
+    assert [b.name for b in plan.alive(1)] == ["a", "b"]
