@@ -55,10 +55,8 @@ def test_a_moved_tensor_is_read_where_it_went() -> None:
     name = moves(program)[0]
     to = program.full.offsets[moved(name)]
     source = emit_source(program, None)
-    pointer = program.pointers[name]
-    assert (
-        f"{pointer} = snapuq_move_s8({pointer}, {12 * 12 * 8}, (int8_t *)(base + {to}));" in source
-    )
+    pointer, size = program.pointers[name], 12 * 12 * 8
+    assert f"{pointer} = snapuq_move_s8({pointer}, {size}, (int8_t *)(base + {to}));" in source
 
 
 def test_nothing_moves_where_nothing_is_won() -> None:
