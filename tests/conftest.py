@@ -91,11 +91,18 @@ class Finished:
     outcomes: dict[str, Outcome]
 
 
-def need(*, tensorflow: bool = False, compiler: bool = False, emulator: bool = False) -> None:
+def need(
+    *,
+    tensorflow: bool = False,
+    host: bool = False,
+    compiler: bool = False,
+    emulator: bool = False,
+) -> None:
     """Skips a test where this machine lacks what it needs."""
     if tensorflow and importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed (the extra train)")
-    for wanted, tool in ((compiler, toolchain.GCC), (emulator, toolchain.QEMU)):
+    tools = ((host, toolchain.CC), (compiler, toolchain.GCC), (emulator, toolchain.QEMU))
+    for wanted, tool in tools:
         if wanted and shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
 

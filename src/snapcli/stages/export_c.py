@@ -202,7 +202,8 @@ def _write(
         layers=layer_rows(program),
         files=tuple(sorted([*files, "README.md"])),
     )
-    write_json(out / REPORT, report)
+    # Where it lies is not part of what it is: the same model gives the same bytes anywhere.
+    write_json(out / REPORT, {k: v for k, v in vars(report).items() if k != "folder"})
     return Exported(report, program)
 
 

@@ -1,0 +1,226 @@
+"""`snap export-c --model`: a folder that stands alone."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapcli.graph import read_tflite
+from tests.conftest import Outcome, need, snap
+from tests.unit.tiny_monitor import tiny_tflite
+
+STRICT = "-O2 -Wall -Wextra -Werror -Wmissing-prototypes"
+SANITIZED = f"{STRICT} -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.tflite"
+    path.write_bytes(tiny_tflite())
+    return path
+
+
+def export(model: Path, *arguments: str) -> Outcome:
+    outcome = snap("export-c", "--model", str(model), *arguments)
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+def call(*command: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def folder(model: Path, tmp_path: Path) -> Path:
+    export(model, "--target", "small-mcu", "--out", str(tmp_path / "tiny_c"))
+    # Elsewhere: nothing may lead back to where it was made.
+    return Path(shutil.move(tmp_path / "tiny_c", tmp_path / "mine"))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
+
+
+def test_it_builds_and_runs_on_this_machine_as_it_stands(folder: Path) -> None:
+    need(host=True)
+    out = call("make", f"CFLAGS={SANITIZED}", cwd=folder)
+    assert out.splitlines()[-1] == "equals the reference"
+    # The example prints what the integer reference computes for its made-up input.
+    graph = read_tflite(tiny_tflite())
+    state, values = 1, []
+    for _ in range(9 * 8 * 3):
+        state = (state * 1664525 + 1013904223) % 2**32
+        values.append(state >> 24)
+    x = np.array(values, np.uint8).view(np.int8).reshape(1, 9, 8, 3)
+    logits = graph.run(x, {"logits"})["logits"][0]
+    assert f"output_logits: {' '.join(map(str, logits))}" in out
+
+
+def test_the_example_notices_a_wrong_kernel(folder: Path) -> None:
+    need(host=True)
+    kernel = folder / "kernels" / "snapuq_depthwise_conv_s8.c"
+    kernel.write_text(kernel.read_text().replace("int32_t sum = ", "int32_t sum = 999 + "))
+    kernel.write_text(kernel.read_text().replace("int32_t sum[4] = {", "int32_t sum[4] = {999 + "))
+    done = subprocess.run(["make"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "differs from the reference" in done.stdout
+
+
+def test_it_builds_for_the_target_as_it_stands(folder: Path) -> None:
+    need(compiler=True)
+    out = call("make", "target", f"CFLAGS={STRICT}", cwd=folder)
+    assert "snap_example.elf" in out.splitlines()[-1]
+
+
+def test_it_builds_with_cmake(folder: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    call("cmake", "-S", ".", "-B", "out", cwd=folder)
+    call("cmake", "--build", "out", cwd=folder)
+    assert call(str(folder / "out" / "example")).splitlines()[-1] == "equals the reference"
+
+
+def test_the_header_is_the_whole_face_also_for_cpp(folder: Path, tmp_path: Path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    user = tmp_path / "user.cpp"
+    user.write_text(
+        '#include "snap_model.h"\n'
+        "alignas(8) static uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n"
+        "int main() { *snap_model_input(arena) = 1; snap_model_run(arena);\n"
+        "return *snap_model_output_logits(arena); }\n"
+    )
+    # Only the public header is on the include path.
+    shutil.copy(folder / "snap_model.h", tmp_path / "snap_model.h")
+    call("g++", "-Wall", "-Wextra", "-Werror", "-c", str(user), "-o", str(tmp_path / "user.o"))
+
+
+def test_it_holds_the_kernels_it_needs_and_no_others(folder: Path) -> None:
+    kernels = {p.name for p in (folder / "kernels").iterdir()}
+    layers = {"conv", "depthwise_conv", "mean", "fully_connected"}
+    moved = (
+        {"snapuq_move_s8.c"} if "snapuq_move_s8" in (folder / "snap_model.c").read_text() else set()
+    )
+    assert kernels == {f"snapuq_{name}_s8.c" for name in layers} | moved | {
+        "snapuq.h",
+        "snapuq_arith.h",
+    }
+
+
+def test_the_readme_says_flash_ram_and_work_of_every_layer(folder: Path) -> None:
+    readme = (folder / "README.md").read_text()
+    report = json.loads((folder / "export.json").read_text())
+    for layer in report["layers"]:
+        shape = "x".join(map(str, layer["shape"]))
+        row = f"| {layer['name']} | {layer['operator']} | {shape} | {layer['macs']:,} |"
+        assert row in readme
+    assert f"| flash | {report['flash_bytes']:,} B" in readme
+    assert f"| RAM | {report['arena_bytes']:,} B" in readme
+    assert f"| multiply-accumulates | {report['macs']:,} |" in readme
+    (code,) = re.findall(r"```c\n(.*?)```", readme, re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= 6
+    assert "snap_model_run(arena);" in code
+
+
+def test_the_measured_flash_is_what_the_compiler_makes(folder: Path) -> None:
+    need(compiler=True)
+    report = json.loads((folder / "export.json").read_text())
+    assert report["flash_measured"]
+    assert report["constant_bytes"] < report["flash_bytes"] < report["constant_bytes"] + 8192
+
+
+def test_without_a_compiler_the_flash_is_an_estimate(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    outcome = export(model, "--out", str(tmp_path / "out"))
+    assert "flash, estimated" in outcome.out
+    assert "an estimate of the code" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_the_same_model_gives_the_same_bytes_over_the_old_ones(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    export(model, "--out", str(out))
+    first = content(out)
+    (out / "kernels" / "snapuq_conv_s8.c").write_text("int broken;")
+    export(model, "--out", str(out))
+    assert content(out) == first
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "tiny.tflite"]
+
+
+def test_the_folder_has_a_name_by_itself(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export(Path("tiny.tflite"))
+    assert (tmp_path / "tiny_c" / "snap_model.c").is_file()
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "precious"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    outcome = snap("export-c", "--model", str(model), "--out", str(out))
+    assert outcome.code == 3
+    message, hint = outcome.error()
+    assert message == f"{out} exists and is not a folder that export-c wrote"
+    assert "--out" in hint
+    assert content(out) == {"thesis.txt": b"years of work"}
+
+
+def test_a_model_that_does_not_fit_leaves_the_old_export(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    export(model, "--out", str(out))
+    before = content(out)
+    monkeypatch.setattr("snapcli.emit.model.constant_bytes", lambda part: 0)
+    monkeypatch.setattr("snapcli.stages.export_c._flash_bytes", lambda *given: (300_000, True))
+    outcome = snap("export-c", "--model", str(model), "--target", "small-mcu", "--out", str(out))
+    assert outcome.code == 3
+    assert "more flash than its 262,144 B" in outcome.error()[0]
+    assert content(out) == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "tiny.tflite"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--model", "gone.tflite"), 4, "cannot read gone.tflite: no such file or directory"),
+        (("--model", "."), 4, "cannot read .: is a directory"),
+        (("--out", "x"), 2, "--out goes with --model"),
+        (("--model", "tiny.tflite", "--kernels", "fast"), 2, "export-c.kernels is 'fast'"),
+        (("--model", "tiny.tflite", "--target", "mega"), 2, "unknown target 'mega'"),
+        (("--model", "tiny.tflite", "--run", "r"), 2, "--model and --run are two different"),
+    ],
+)
+def test_wrong_words_are_told(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = snap("export-c", *arguments)
+    assert outcome.code == code
+    assert outcome.error()[0].startswith(message)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["tiny.tflite"]
+
+
+def test_explain_draws_the_arena_and_names_the_peak(model: Path, tmp_path: Path) -> None:
+    out = export(model, "--out", str(tmp_path / "out"), "--explain").out
+    drawn = out.partition("arena: ")[2]
+    for name in ("(input)", "stem CONV_2D", "spatial DEPTHWISE_CONV_2D", "(output)"):
+        assert name in drawn
+    (peak,) = re.findall(r"^Peak at (.*): (.*)$", drawn, re.MULTILINE)
+    assert re.search(r"\w+ [\d,]+ B at [\d,]+ \(written\)", peak[1])

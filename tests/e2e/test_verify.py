@@ -1,0 +1,142 @@
+"""`snap verify`: equal all the way, or the first layer and element that are not."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapcli.stages import export_c
+from tests.conftest import Workspace, need, snap
+from tests.unit.tiny_monitor import INPUT_SHAPE, random_inputs, tiny_tflite
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "tiny.tflite"
+    path.write_bytes(tiny_tflite())
+    return str(path)
+
+
+@pytest.mark.parametrize("target", ["qemu-m4", "qemu-m7"])
+def test_every_link_is_equal_on_every_layer(model: str, target: str) -> None:
+    need(host=True, compiler=True, emulator=True)
+    report = snap("verify", "--model", model, "--target", target, "--inputs", "4", "--json").json
+    names = ["TFLite's reference kernels", "the numpy reference", "C on this machine"]
+    names.append(f"C on {target}")
+    assert [(link["expected"], link["found"]) for link in report["links"]] == [*pairwise(names)]
+    assert [link["layers"] for link in report["links"]] == [5, 5, 5]
+    assert all(link["difference"] is None for link in report["links"])
+
+
+def test_inputs_may_be_given(model: str, tmp_path: Path) -> None:
+    need(host=True, compiler=True, emulator=True)
+    np.save(tmp_path / "x.npy", random_inputs(3))
+    outcome = snap("verify", "--model", model, "--data", str(tmp_path / "x.npy"))
+    assert outcome.code == 0, outcome.err
+    assert "3 inputs" in outcome.out
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, kernel: str, old: str, new: str) -> None:
+    """The library with one line of one kernel changed."""
+    original = export_c.library_files
+
+    def files() -> dict[str, str]:
+        found = original()
+        assert old in found[kernel]
+        return {**found, kernel: found[kernel].replace(old, new)}
+
+    monkeypatch.setattr(export_c, "library_files", files)
+
+
+def test_the_first_layer_that_differs_is_named_with_both_values(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From that layer on everything differs; only the first is the culprit."""
+    need(host=True, compiler=True, emulator=True)
+    broken(
+        monkeypatch,
+        "snapuq_depthwise_conv_s8.c",
+        "output[o] = snapuq_output(out, o, sum);",
+        "output[o] = (int8_t)(snapuq_output(out, o, sum) ^ (o == 5));",
+    )
+    outcome = snap("verify", "--model", model, "--inputs", "1")
+    assert outcome.code == 7
+    message, hint = outcome.error()
+    start = "C on this machine differs from the numpy reference first in layer 'spatial' "
+    assert message.startswith(f"{start}(DEPTHWISE_CONV_2D), element [0, 0, 5] of input 0: ")
+    values = message.rpartition(": ")[2].split(" instead of ")
+    assert abs(int(values[0]) - int(values[1])) == 1
+    assert "agrees" in hint
+    assert "differs from layer spatial on" in outcome.out
+
+
+def test_a_difference_on_the_target_alone_is_the_targets(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(host=True, compiler=True, emulator=True)
+    broken(
+        monkeypatch,
+        "snapuq_mean_s8.c",
+        "output[c] = ",
+        "output[c] = (sizeof(void *) == 4) + ",
+    )
+    message, _ = snap("verify", "--model", model, "--inputs", "1").error()
+    assert message.startswith(
+        "C on qemu-m4 differs from C on this machine first in layer 'layer_3'"
+    )
+
+
+def test_the_numpy_reference_is_checked_too(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    need(host=True, compiler=True, emulator=True)
+    monkeypatch.setattr(
+        "snapcli.stages.verify.reference_tensors",
+        lambda content, graph, inputs: {
+            name: values ^ (name == "block")
+            for name, values in graph.run(inputs, set(graph.tensors) - {"input"}).items()
+        },
+    )
+    message, _ = snap("verify", "--model", model, "--inputs", "1").error()
+    assert message.startswith("the numpy reference differs from TFLite's reference kernels first")
+    assert "layer 'block' (CONV_2D), element [0, 0, 0] of input 0" in message
+
+
+def test_a_run_is_verified_with_its_heads(workspace: Workspace) -> None:
+    report = workspace.snap("verify", "--inputs", "2", "--json").json
+    assert all(link["difference"] is None for link in report["links"])
+    layers = [link["layers"] for link in report["links"]]
+    # Two taps: three pooled tensors and two surprisals more than TFLite knows.
+    assert layers[1] == layers[2] > layers[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            np.zeros((2, *INPUT_SHAPE), np.float32),
+            "holds float32 [2, 9, 8, 3], the model takes int8",
+        ),
+        (np.zeros((2, 5), np.int8), "holds int8 [2, 5], the model takes int8 [n, 9, 8, 3]"),
+        (np.zeros((0, *INPUT_SHAPE), np.int8), "holds int8 [0, 9, 8, 3]"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_explained(
+    model: str, tmp_path: Path, values: np.ndarray, message: str
+) -> None:
+    np.save(tmp_path / "x.npy", values)
+    outcome = snap("verify", "--model", model, "--data", str(tmp_path / "x.npy"))
+    assert outcome.code == 2
+    assert message in outcome.error()[0]
+
+
+def test_what_cannot_be_verified_is_told(model: str, tmp_path: Path) -> None:
+    outcome = snap("verify", "--model", model, "--target", "small-mcu")
+    assert outcome.code == 5
+    assert outcome.error() == (
+        "small-mcu is a real board, not an emulator",
+        "Choose qemu-m4 or qemu-m7.",
+    )
+    (tmp_path / "x.npy").write_bytes(b"no array")
+    outcome = snap("verify", "--model", model, "--data", str(tmp_path / "x.npy"))
+    assert outcome.code == 4
+    assert "cannot read" in outcome.error()[0]
