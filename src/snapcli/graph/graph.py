@@ -91,9 +91,7 @@ class Graph:
         """The tensor that holds the bytes of this one."""
         return self.views.get(name, name)
 
-    def run(
-        self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]
-    ) -> dict[str, NDArray]:
+    def run(self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]) -> dict[str, NDArray]:
         """Integer evaluation: {tensor name: values [n, *shape]} of those to keep.
 
         x: values [n, *input shape] of the only input, or of every input by its name.
@@ -103,7 +101,9 @@ class Graph:
         constants = {name: values[np.newaxis] for name, values in self.constants.items()}
         current: dict[str, NDArray] = {**given, **constants}
         last_use = {
-            self.stored(source): i for i, layer in enumerate(self.layers) for source in layer.sources
+            self.stored(source): i
+            for i, layer in enumerate(self.layers)
+            for source in layer.sources
         }
         wanted: dict[str, list[str]] = {}
         for name in keep:
