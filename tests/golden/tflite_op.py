@@ -28,6 +28,14 @@ TYPES = {
 }
 
 
+# Operators that only show their bytes under another shape.
+VIEWS = {
+    schema.BuiltinOperator.RESHAPE,
+    schema.BuiltinOperator.SQUEEZE,
+    schema.BuiltinOperator.EXPAND_DIMS,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor of the model; data is None for what is fed or computed."""
@@ -42,7 +50,7 @@ class Tensor:
 
 @dataclass
 class OneOp:
-    """One operator: its inputs (the first is fed at run time), its output, its options.
+    """One operator: its inputs (those without data are fed at run time), its output, its options.
 
     fed is the place of the first input among the operator's own. An operator may have several
     outputs alike, parts in number; part tells which of them goes on.
@@ -86,17 +94,14 @@ class Model:
         self.names[index] = name
         return index
 
-    def constant(self, values: np.ndarray | list, scale: Sequence[float] = (), **rest: Any) -> int:
-        """Lists are int32."""
-        data = np.array(values, np.int32) if isinstance(values, list) else values
-        return self.add(Tensor(data.shape, scale, data=data, **rest))
-
-    def call(self, op: OneOp, inputs: Sequence[int], name: str = "") -> list[int]:
-        """Adds the operator, from tensors of this model; its own inputs do not count."""
-        count = len(self.graph.operators)
-        name = name or f"model/layer_{count}/out;fused"
+    def apply(self, op: OneOp, *sources: int) -> list[int]:
+        """Adds the operator: its inputs without data are the sources, in turn."""
+        given = iter(sources)
+        inputs = [next(given) if t.data is None else self.add(t) for t in op.inputs]
+        inputs.insert(op.fed, inputs.pop(0))
+        name = f"model/layer_{len(self.graph.operators)}/out;fused"
         outputs = [self.add(op.output, name) for _ in range(op.parts)]
-        self.graph.operators.append(_operator(self.model, op, [*inputs], outputs))
+        self.graph.operators.append(_operator(self.model, op, inputs, outputs))
         return outputs
 
     def flatbuffer(self, outputs: Mapping[str, int]) -> bytes:
@@ -125,10 +130,8 @@ def flatbuffer(ops: Sequence[OneOp], outputs: Mapping[str, int]) -> bytes:
     model = Model()
     source = model.input(ops[0].inputs[0])
     results = []
-    for k, op in enumerate(ops):
-        operands = [model.add(tensor, f"constant_{k}") for tensor in op.inputs[1:]]
-        operands.insert(op.fed, source)
-        source = model.call(op, operands)[op.part]
+    for op in ops:
+        source = model.apply(op, source)[op.part]
         results.append(source)
     return model.flatbuffer({name: results[k] for name, k in outputs.items()})
 
@@ -364,11 +367,54 @@ def resize_nearest_neighbor(
 
 
 def strided_slice(
-    x: Tensor, output: Tensor, begin: Sequence[int], end: Sequence[int], step: Sequence[int]
+    x: Tensor,
+    output: Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    step: Sequence[int],
+    **masks: int,
 ) -> OneOp:
-    """STRIDED_SLICE without masks."""
+    """STRIDED_SLICE."""
     edges = [Tensor([len(part)], data=np.array(part, np.int32)) for part in (begin, end, step)]
-    return operator("STRIDED_SLICE", [x, *edges], output, "StridedSlice")
+    return operator("STRIDED_SLICE", [x, *edges], output, "StridedSlice", **masks)
+
+
+def reshape(x: Tensor, output: Tensor, wanted: Sequence[int]) -> OneOp:
+    """RESHAPE to a constant shape."""
+    sizes = Tensor([len(wanted)], data=np.array(wanted, np.int32))
+    return operator("RESHAPE", [x, sizes], output, "Reshape", version=1, newShape=[*wanted])
+
+
+def squeeze(x: Tensor, output: Tensor, axes: Sequence[int]) -> OneOp:
+    """SQUEEZE of the axes, or of all of length 1."""
+    return operator("SQUEEZE", [x], output, "Squeeze", version=1, squeezeDims=[*axes])
+
+
+def expand_dims(x: Tensor, output: Tensor, axis: int) -> OneOp:
+    """EXPAND_DIMS."""
+    where = Tensor([], data=np.array(axis, np.int32))
+    return operator("EXPAND_DIMS", [x, where], output, "ExpandDims", version=1)
+
+
+def shape(x: Tensor) -> OneOp:
+    """SHAPE, as int32."""
+    output = Tensor([len(x.shape)], dtype=np.int32)
+    return operator("SHAPE", [x], output, "Shape", version=1, outType=schema.TensorType.INT32)
+
+
+def first_of(count: int) -> OneOp:
+    """The first of int32 [count], as STRIDED_SLICE takes it."""
+    edges = [Tensor([1], data=np.array([edge], np.int32)) for edge in (0, 1, 1)]
+    x, output = Tensor([count], dtype=np.int32), Tensor([], dtype=np.int32)
+    return operator("STRIDED_SLICE", [x, *edges], output, "StridedSlice", shrinkAxisMask=1)
+
+
+def pack(rest: Sequence[int]) -> OneOp:
+    """PACK of an int32 and constants that follow it."""
+    constants = [Tensor([], data=np.array(value, np.int32)) for value in rest]
+    inputs = [Tensor([], dtype=np.int32), *constants]
+    output = Tensor([len(inputs)], dtype=np.int32)
+    return operator("PACK", inputs, output, "Pack", valuesCount=len(inputs), axis=0)
 
 
 def split(x: Tensor, output: Tensor, axis: int, parts: int, part: int) -> OneOp:
