@@ -119,38 +119,42 @@ static uint32_t run_depthwise_conv_s8(const struct test_case *c, void **result)
     return run_convolution(c, result, snapuq_depthwise_conv_s8);
 }
 
-/* inputs, outputs, in_zero_point, out.* | weights, bias, mantissa, shift, x */
+/* rows, inputs, outputs, in_zero_point, out.* | weights, bias, mantissa, shift, x */
 static uint32_t run_fully_connected_s8(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
     const struct snapuq_fully_connected_s8 layer = {
-        .inputs = s[0],
-        .outputs = s[1],
-        .in_zero_point = s[2],
+        .rows = s[0],
+        .inputs = s[1],
+        .outputs = s[2],
+        .in_zero_point = s[3],
         .weights = c->blob[1],
-        .out = output_from(c, s + 3, 2),
+        .out = output_from(c, s + 4, 2),
     };
-    const uint32_t batch = c->bytes[5] / (uint32_t)layer.inputs;
-    int8_t *output = *result = allocate(batch * (uint32_t)layer.outputs);
+    const uint32_t in_bytes = (uint32_t)(layer.rows * layer.inputs);
+    const uint32_t out_bytes = (uint32_t)(layer.rows * layer.outputs);
+    const uint32_t batch = c->bytes[5] / in_bytes;
+    int8_t *output = *result = allocate(batch * out_bytes);
     for (uint32_t n = 0; n < batch; ++n) {
-        snapuq_fully_connected_s8(&layer, (const int8_t *)c->blob[5] + n * (uint32_t)layer.inputs,
-                                  output + n * (uint32_t)layer.outputs);
+        snapuq_fully_connected_s8(&layer, (const int8_t *)c->blob[5] + n * in_bytes,
+                                  output + n * out_bytes);
     }
-    return batch * (uint32_t)layer.outputs;
+    return batch * out_bytes;
 }
 
-/* positions, channels, in_zero_point, out_zero_point, mantissa, shift | x */
+/* layer fields in order, the multiplier as mantissa and shift | x */
 static uint32_t run_mean_s8(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
-    const struct snapuq_mean_s8 layer = {s[0], s[1], s[2], s[3], {s[4], s[5]}};
-    const uint32_t channels = (uint32_t)s[1], in_bytes = (uint32_t)s[0] * channels;
+    const struct snapuq_mean_s8 layer = {s[0], s[1], s[2], s[3], {s[4], s[5]}, s[6]};
+    const uint32_t out_bytes = (uint32_t)(layer.rows * layer.channels);
+    const uint32_t in_bytes = (uint32_t)layer.positions * out_bytes;
     const uint32_t batch = c->bytes[1] / in_bytes;
-    int8_t *output = *result = allocate(batch * channels);
+    int8_t *output = *result = allocate(batch * out_bytes);
     for (uint32_t n = 0; n < batch; ++n) {
-        snapuq_mean_s8(&layer, (const int8_t *)c->blob[1] + n * in_bytes, output + n * channels);
+        snapuq_mean_s8(&layer, (const int8_t *)c->blob[1] + n * in_bytes, output + n * out_bytes);
     }
-    return batch * channels;
+    return batch * out_bytes;
 }
 
 typedef void pooling(const struct snapuq_pool_s8 *layer, const int8_t *input, int8_t *output);
@@ -292,17 +296,29 @@ static struct snapuq_copy_s8 copy_from(const int32_t *s)
     };
 }
 
-/* layer fields in order, once per copy | x per copy, the output before the first copy */
+/* layer fields in order, bytes of the output | x */
 static uint32_t run_copy_s8(const struct test_case *c, void **result)
 {
-    const uint32_t copies = c->blobs - 2, bytes = c->bytes[c->blobs - 1];
-    int8_t *output = *result = allocate(bytes);
-    memcpy(output, c->blob[c->blobs - 1], bytes);
-    for (uint32_t i = 0; i < copies; ++i) {
-        const struct snapuq_copy_s8 layer = copy_from((const int32_t *)c->blob[0] + 14 * i);
-        snapuq_copy_s8(&layer, c->blob[1 + i], output);
+    const int32_t *s = c->blob[0];
+    const struct snapuq_copy_s8 layer = copy_from(s);
+    snapuq_copy_s8(&layer, c->blob[1], *result = allocate((uint32_t)s[14]));
+    return (uint32_t)s[14];
+}
+
+/* fields of each copy in order, bytes of the output | x per copy */
+static uint32_t run_concatenation_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const int32_t inputs = (int32_t)c->blobs - 1;
+    struct snapuq_copy_s8 copies[BLOBS_MAX];
+    const int8_t *from[BLOBS_MAX];
+    for (int32_t k = 0; k < inputs; ++k, s += 14) {
+        copies[k] = copy_from(s);
+        from[k] = c->blob[1 + k];
     }
-    return bytes;
+    const struct snapuq_concatenation_s8 layer = {inputs, copies};
+    snapuq_concatenation_s8(&layer, from, *result = allocate((uint32_t)*s));
+    return (uint32_t)*s;
 }
 
 /* length, value, fields of copy in order | x */
@@ -321,6 +337,26 @@ static uint32_t run_resize_nearest_s8(const struct test_case *c, void **result)
     const struct snapuq_resize_nearest_s8 layer = {s[0], s[1], s[2], s[3], c->blob[1], c->blob[2]};
     const uint32_t bytes = (uint32_t)(layer.out_h * layer.out_w * layer.channels);
     snapuq_resize_nearest_s8(&layer, c->blob[3], *result = allocate(bytes));
+    return bytes;
+}
+
+/* zero_point | scale, x */
+static uint32_t run_quantize_f32_s8(const struct test_case *c, void **result)
+{
+    const int32_t length = (int32_t)(c->bytes[2] / sizeof(float));
+    const struct snapuq_quantize_f32_s8 layer = {
+        length, *(const float *)c->blob[1], *(const int32_t *)c->blob[0]};
+    snapuq_quantize_f32_s8(&layer, c->blob[2], *result = allocate((uint32_t)length));
+    return (uint32_t)length;
+}
+
+/* zero_point | scale, x */
+static uint32_t run_dequantize_s8_f32(const struct test_case *c, void **result)
+{
+    const struct snapuq_dequantize_s8_f32 layer = {
+        (int32_t)c->bytes[2], *(const float *)c->blob[1], *(const int32_t *)c->blob[0]};
+    const uint32_t bytes = c->bytes[2] * (uint32_t)sizeof(float);
+    snapuq_dequantize_s8_f32(&layer, c->blob[2], *result = allocate(bytes));
     return bytes;
 }
 
@@ -495,8 +531,11 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_softmax_s8,
     run_lut_s8,
     run_copy_s8,
+    run_concatenation_s8,
     run_pad_s8,
     run_resize_nearest_s8,
+    run_quantize_f32_s8,
+    run_dequantize_s8_f32,
     run_pool_sum_s8,
     run_surprisal_s8,
     run_score_q16,

@@ -10,8 +10,10 @@ from snapcli.fixedpoint import (
     AddS8,
     ConvS8,
     CopyS8,
+    DequantizeS8F32,
     FullyConnectedS8,
     GaussianHeadS8,
+    LutS8,
     MapGated,
     MapIsotonic,
     MapLogistic,
@@ -21,6 +23,7 @@ from snapcli.fixedpoint import (
     OutputS8,
     PoolS8,
     Quantization,
+    QuantizeF32S8,
     ResizeNearestS8,
     Standardize,
     activation_range,
@@ -28,12 +31,15 @@ from snapcli.fixedpoint import (
     add_s8,
     argmax_s8,
     average_pool_s8,
-    concatenation_copies,
+    broadcast_copy,
+    concatenation_of,
+    concatenation_s8,
     confidence_of,
     conv_s8,
     conv_window,
     copy_s8,
     depthwise_conv_s8,
+    dequantize_s8_f32,
     doubt_q16,
     error_logit_q16,
     fully_connected_s8,
@@ -57,6 +63,7 @@ from snapcli.fixedpoint import (
     pad_of,
     pad_s8,
     pool_sum_s8,
+    quantize_f32_s8,
     quantize_multipliers_shared,
     quantize_weights_q16,
     reduce_max_pool,
@@ -208,6 +215,7 @@ class Dense:
     seed: int
     inputs: int = 37
     outputs: int = 10
+    rows: int = 1
     per_channel: bool = False
     activation: str = "none"
     in_zero_point: int = -7
@@ -219,7 +227,7 @@ class Dense:
 
     def __post_init__(self) -> None:
         rng = np.random.default_rng(self.seed)
-        x = _int8(rng, (64, self.inputs))
+        x = _int8(rng, (64, self.rows, self.inputs))
         scales = self.outputs if self.per_channel else 1
         parts = _Quantized.draw(rng, self.inputs, self.outputs, scales, self.spread, self.ties)
         if self.ties:
@@ -234,6 +242,7 @@ class Dense:
             self.in_zero_point,
             rng.integers(-127, 128, (self.outputs, self.inputs)).astype(np.int8),
             OutputS8(parts.bias, mantissa, shift, self.out_zero_point, *limits),
+            self.rows,
         )
         for key, value in (("x", x), ("parts", parts), ("layer", layer)):
             object.__setattr__(self, key, value)
@@ -249,13 +258,14 @@ class Dense:
             tflite_op.Tensor([self.outputs], parts.in_scale * parts.weight_scales, data=parts.bias),
         ]
         output = tflite_op.Tensor(
-            [len(self.x), self.outputs], [parts.out_scale], self.out_zero_point
+            [*self.x.shape[:-1], self.outputs], [parts.out_scale], self.out_zero_point
         )
-        return tflite_op.fully_connected(tensors, output, self.activation).run(self.x)
+        op = tflite_op.fully_connected(tensors, output, self.activation, keep_dims=True)
+        return op.run(self.x)
 
     def vectors(self) -> Vectors:
         layer, out = self.layer, self.layer.out
-        scalars = [layer.inputs, layer.outputs, layer.in_zero_point]
+        scalars = [layer.rows, layer.inputs, layer.outputs, layer.in_zero_point]
         return Vectors(
             self.kernel,
             [*scalars, out.zero_point, out.min, out.max],
@@ -266,11 +276,16 @@ class Dense:
 
 @dataclass(frozen=True)
 class Mean:
-    """mean_s8; ratio = in_scale / out_scale; multiplier, if given, replaces the true one."""
+    """mean_s8 over neighbouring axes of a sample, where height is axis 1.
+
+    ratio = in_scale / out_scale; multiplier, if given, replaces the true one.
+    """
 
     name: str
     seed: int
-    hwc: tuple[int, int, int] = (4, 5, 33)
+    hwc: Shape = (4, 5, 33)
+    axes: tuple[int, ...] = (1, 2)
+    keep_dims: bool = False
     ratio: float = 1.7
     in_zero_point: int = -20
     out_zero_point: int = 9
@@ -281,27 +296,30 @@ class Mean:
         rng = np.random.default_rng(self.seed)
         out_scale = np.float32(rng.uniform(0.01, 0.1))
         in_scale = np.float32(out_scale * self.ratio)
-        positions = self.hwc[0] * self.hwc[1]
+        first, end = min(self.axes) - 1, max(self.axes)
+        rows, positions, channels = map(
+            math.prod, (self.hwc[:first], self.hwc[first:end], self.hwc[end:])
+        )
         multiplier = self.multiplier or mean_multiplier(in_scale, out_scale, positions)
-        layer = MeanS8(positions, self.hwc[2], self.in_zero_point, self.out_zero_point, multiplier)
-        centre = rng.integers(-128, 128, (BATCH, 1, 1, self.hwc[2]))
+        ends = (self.in_zero_point, self.out_zero_point)
+        layer = MeanS8(positions, channels, *ends, multiplier, rows)
+        centre = rng.integers(-128, 128, (BATCH, *(1,) * (len(self.hwc) - 1), self.hwc[-1]))
         x = np.clip(centre + rng.integers(-60, 60, (BATCH, *self.hwc)), -128, 127).astype(np.int8)
         scales = (in_scale, out_scale)
         for key, value in (("x", x), ("scales", scales), ("layer", layer)):
             object.__setattr__(self, key, value)
 
     def numpy(self) -> np.ndarray:
-        return mean_s8(self.layer, self.x)
+        shape = self.x.sum(axis=self.axes, keepdims=self.keep_dims).shape
+        return mean_s8(self.layer, self.x).reshape(shape)
 
     def tflite(self) -> np.ndarray:
         x = tflite_op.Tensor(self.x.shape, [self.scales[0]], self.in_zero_point)
-        shape = [BATCH, self.hwc[2]]
-        output = tflite_op.Tensor(shape, [self.scales[1]], self.out_zero_point)
-        return tflite_op.mean(x, output).run(self.x)
+        output = tflite_op.Tensor(self.numpy().shape, [self.scales[1]], self.out_zero_point)
+        return tflite_op.mean(x, output, self.axes, self.keep_dims).run(self.x)
 
     def vectors(self) -> Vectors:
-        *scalars, multiplier = astuple(self.layer)
-        return Vectors(self.kernel, [*scalars, *multiplier], [self.x], self.numpy())
+        return Vectors(self.kernel, _flat(self.layer), [self.x], self.numpy())
 
 
 @dataclass(frozen=True)
@@ -518,7 +536,7 @@ class Table:
         return builders[self.code](self.source, self.to)
 
     def numpy(self) -> np.ndarray:
-        return lut_s8(self.table(), self.x)
+        return lut_s8(LutS8(self.x.size, self.table()), self.x)
 
     def tflite(self) -> np.ndarray:
         x, output = (
@@ -536,25 +554,25 @@ class Table:
 class Move(Protocol):
     """An operator that copy_s8 does. Shapes are those of a sample, without the batch."""
 
-    def copies(self, shapes: list[Shape]) -> list[CopyS8]: ...
+    def copy(self, shape: Shape) -> CopyS8: ...
 
-    def out_shape(self, shapes: list[Shape]) -> Shape: ...
+    def out_shape(self, shape: Shape) -> Shape: ...
 
-    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp: ...
+    def op(self, x: tflite_op.Tensor, output: tflite_op.Tensor) -> tflite_op.OneOp: ...
 
 
 @dataclass(frozen=True)
 class Transpose:
     order: tuple[int, ...]
 
-    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
-        return [transpose_copy(shapes[0], self.order)]
+    def copy(self, shape: Shape) -> CopyS8:
+        return transpose_copy(shape, self.order)
 
-    def out_shape(self, shapes: list[Shape]) -> Shape:
-        return tuple(shapes[0][axis] for axis in self.order)
+    def out_shape(self, shape: Shape) -> Shape:
+        return tuple(shape[axis] for axis in self.order)
 
-    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
-        return tflite_op.transpose(inputs[0], output, [0, *(axis + 1 for axis in self.order)])
+    def op(self, x: tflite_op.Tensor, output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.transpose(x, output, [0, *(axis + 1 for axis in self.order)])
 
 
 @dataclass(frozen=True)
@@ -563,19 +581,17 @@ class Slice:
     end: tuple[int, ...]
     step: tuple[int, ...]
 
-    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
-        return [slice_copy(shapes[0], self.begin, self.end, self.step)]
+    def copy(self, shape: Shape) -> CopyS8:
+        return slice_copy(shape, self.begin, self.end, self.step)
 
-    def out_shape(self, shapes: list[Shape]) -> Shape:
+    def out_shape(self, shape: Shape) -> Shape:
         return tuple(map(len, map(range, self.begin, self.end, self.step)))
 
-    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
+    def op(self, x: tflite_op.Tensor, output: tflite_op.Tensor) -> tflite_op.OneOp:
         # TFLite counts a negative end from the back: one before element 0 is -1 - size.
-        sizes = inputs[0].shape[1:]
+        sizes = x.shape[1:]
         ends = [end if end >= 0 else end - size for end, size in zip(self.end, sizes, strict=True)]
-        return tflite_op.strided_slice(
-            inputs[0], output, [0, *self.begin], [1, *ends], [1, *self.step]
-        )
+        return tflite_op.strided_slice(x, output, [0, *self.begin], [1, *ends], [1, *self.step])
 
 
 @dataclass(frozen=True)
@@ -584,58 +600,89 @@ class Split:
     parts: int
     part: int
 
-    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
-        begin, end = [0] * len(shapes[0]), [*shapes[0]]
-        size = shapes[0][self.axis] // self.parts
+    def copy(self, shape: Shape) -> CopyS8:
+        begin, end = [0] * len(shape), [*shape]
+        size = shape[self.axis] // self.parts
         begin[self.axis], end[self.axis] = self.part * size, (self.part + 1) * size
-        return [slice_copy(shapes[0], begin, end, [1] * len(end))]
+        return slice_copy(shape, begin, end, [1] * len(end))
 
-    def out_shape(self, shapes: list[Shape]) -> Shape:
-        shape = [*shapes[0]]
-        shape[self.axis] //= self.parts
-        return tuple(shape)
+    def out_shape(self, shape: Shape) -> Shape:
+        return tuple(d // self.parts if k == self.axis else d for k, d in enumerate(shape))
 
-    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
-        return tflite_op.split(inputs[0], output, self.axis + 1, self.parts, self.part)
+    def op(self, x: tflite_op.Tensor, output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.split(x, output, self.axis + 1, self.parts, self.part)
 
 
 @dataclass(frozen=True)
-class Concatenation:
-    axis: int
+class Broadcast:
+    to: tuple[int, ...]
 
-    def copies(self, shapes: list[Shape]) -> list[CopyS8]:
-        return concatenation_copies(shapes, self.axis)
+    def copy(self, shape: Shape) -> CopyS8:
+        return broadcast_copy(shape, self.to)
 
-    def out_shape(self, shapes: list[Shape]) -> Shape:
-        shape = [*shapes[0]]
-        shape[self.axis] = sum(each[self.axis] for each in shapes)
-        return tuple(shape)
+    def out_shape(self, shape: Shape) -> Shape:
+        return self.to
 
-    def op(self, inputs: list[tflite_op.Tensor], output: tflite_op.Tensor) -> tflite_op.OneOp:
-        return tflite_op.concatenation(inputs, output, self.axis + 1)
+    def op(self, x: tflite_op.Tensor, output: tflite_op.Tensor) -> tflite_op.OneOp:
+        return tflite_op.broadcast_to(x, output)
 
 
 @dataclass(frozen=True)
 class Copy:
-    """copy_s8, once per input of a move."""
+    """copy_s8 as a move."""
 
     name: str
     seed: int
-    shapes: list[Shape]
+    shape: Shape
     move: Move
     zero_point: int = 5
     kernel: str = "copy_s8"
 
     def __post_init__(self) -> None:
-        rng = np.random.default_rng(self.seed)
-        object.__setattr__(self, "xs", [_int8(rng, (1, *shape)) for shape in self.shapes])
+        x = _int8(np.random.default_rng(self.seed), (1, *self.shape))
+        object.__setattr__(self, "x", x)
 
     def numpy(self) -> np.ndarray:
-        shape = self.move.out_shape(self.shapes)
+        shape = self.move.out_shape(self.shape)
         output = np.zeros((1, math.prod(shape)), np.int8)
-        for copy, x in zip(self.move.copies(self.shapes), self.xs, strict=True):
-            copy_s8(copy, x.reshape(1, -1), output)
+        copy_s8(self.move.copy(self.shape), self.x.reshape(1, -1), output)
         return output.reshape(1, *shape)
+
+    def tflite(self) -> np.ndarray:
+        x, output = (
+            tflite_op.Tensor(t.shape, [0.1], self.zero_point) for t in (self.x, self.numpy())
+        )
+        return self.move.op(x, output).run(self.x)
+
+    def vectors(self) -> Vectors:
+        expected = self.numpy()
+        scalars = [*_flat(self.move.copy(self.shape)), expected.size]
+        return Vectors(self.kernel, scalars, [self.x], expected)
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """concatenation_s8 of samples, along an axis of theirs."""
+
+    name: str
+    seed: int
+    shapes: list[Shape]
+    axis: int
+    zero_point: int = 5
+    kernel: str = "concatenation_s8"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        xs = [_int8(rng, (1, *shape)) for shape in self.shapes]
+        layer = concatenation_of(self.shapes, self.axis)
+        for key, value in (("xs", xs), ("layer", layer)):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        shape = [*self.shapes[0]]
+        shape[self.axis] = sum(each[self.axis] for each in self.shapes)
+        flat = (x.reshape(1, -1) for x in self.xs)
+        return concatenation_s8(self.layer, *flat).reshape(1, *shape)
 
     def tflite(self) -> np.ndarray:
         inputs = [
@@ -643,12 +690,63 @@ class Copy:
             for k, x in enumerate(self.xs)
         ]
         output = tflite_op.Tensor(self.numpy().shape, [0.1], self.zero_point)
-        return self.move.op(inputs, output).run(self.xs[0])
+        return tflite_op.concatenation(inputs, output, self.axis + 1).run(self.xs[0])
 
     def vectors(self) -> Vectors:
         expected = self.numpy()
-        scalars = [value for copy in self.move.copies(self.shapes) for value in _flat(copy)]
-        return Vectors(self.kernel, scalars, [*self.xs, np.zeros_like(expected)], expected)
+        scalars = [value for copy in self.layer.copies for value in _flat(copy)]
+        return Vectors(self.kernel, [*scalars, expected.size], self.xs, expected)
+
+
+@dataclass(frozen=True)
+class Float:
+    """quantize_f32_s8 of numbers around every tie and beyond the range, or dequantize_s8_f32.
+
+    length, if given, takes so many of them. strange adds what TFLite leaves undefined.
+    """
+
+    kernel: str
+    name: str
+    scale: float = 0.05
+    zero_point: int = 7
+    length: int | None = None
+    strange: bool = False
+
+    def __post_init__(self) -> None:
+        scale = float(np.float32(self.scale))
+        x: np.ndarray = np.arange(-128, 128, dtype=np.int8)
+        if self.kernel == "quantize_f32_s8":
+            ties = (np.arange(-600, 600) / 2 * scale).astype(np.float32)
+            ends = np.array([np.inf, -np.inf], np.float32)
+            near = [ties, np.nextafter(ties, ends[0]), np.nextafter(ties, ends[1])]
+            random = np.random.default_rng(0).normal(0, 100 * scale, 500).astype(np.float32)
+            beyond = np.array([-0.0, 1e3 * scale, -1e3 * scale, 1e-45], np.float32)
+            x = np.concatenate([*near, random, beyond])
+            if self.strange:
+                x = np.concatenate([x, ends, np.array([np.nan, 3e38, -3e38], np.float32)])
+        kind = QuantizeF32S8 if self.kernel == "quantize_f32_s8" else DequantizeS8F32
+        x = x[np.newaxis, : self.length]
+        for key, value in (("x", x), ("layer", kind(x.size, scale, self.zero_point))):
+            object.__setattr__(self, key, value)
+
+    def numpy(self) -> np.ndarray:
+        if self.kernel == "quantize_f32_s8":
+            return quantize_f32_s8(self.layer, self.x)
+        return dequantize_s8_f32(self.layer, self.x)
+
+    def tflite(self) -> np.ndarray:
+        x, output = (
+            tflite_op.Tensor(
+                t.shape, [self.scale] if t.dtype == np.int8 else [], self.zero_point, dtype=t.dtype
+            )
+            for t in (self.x, self.numpy())
+        )
+        code = "QUANTIZE" if self.kernel == "quantize_f32_s8" else "DEQUANTIZE"
+        return tflite_op.elementwise(code, x, output).run(self.x)
+
+    def vectors(self) -> Vectors:
+        scale = np.array([self.layer.scale], np.float32)
+        return Vectors(self.kernel, [self.zero_point], [scale, self.x], self.numpy())
 
 
 @dataclass(frozen=True)
@@ -972,7 +1070,7 @@ class _Quantized:
         return _Quantized(in_scale, weight_scales, out_scale, bias)
 
 
-def _flat(layer: AddS8 | MulS8 | CopyS8) -> list[int]:
+def _flat(layer: AddS8 | MulS8 | CopyS8 | MeanS8) -> list[int]:
     """All numbers of a layer, in the order of its fields."""
     return [v for f in astuple(layer) for v in (f if isinstance(f, tuple) else (f,))]
 
@@ -1014,6 +1112,7 @@ ORACLE_CASES: list[OracleCase] = [
     replace(CONV, name="deep", seed=21, in_hwc=(3, 3, 130), out_c=5),
     replace(CONV, name="relu", seed=22, activation="relu"),
     replace(CONV, name="relu6", seed=23, activation="relu6", spread=10.0),
+    replace(CONV, name="relu_n1_to_1", seed=32, activation="relu_n1_to_1", spread=3.0),
     replace(CONV, name="saturates", seed=24, spread=3000.0),
     replace(CONV, name="left_shift", seed=25, in_hwc=(3, 3, 1), size=(1, 1), spread=40000.0),
     replace(CONV, name="vanishes", seed=26, spread=0.4),
@@ -1049,6 +1148,8 @@ ORACLE_CASES: list[OracleCase] = [
     Dense("saturates", 80, spread=3000.0),
     Dense("zero_points_low", 81, in_zero_point=-128, out_zero_point=-128),
     Dense("zero_points_high", 82, in_zero_point=127, out_zero_point=127),
+    Dense("rows", 83, rows=5, per_channel=True),
+    Dense("rows_length_1", 84, inputs=1, outputs=1, rows=3),
     Mean("plain", 90),
     Mean("odd_count", 91, hwc=(7, 3, 16)),
     Mean("power_of_two", 92, hwc=(8, 8, 16), ratio=0.9),
@@ -1061,6 +1162,21 @@ ORACLE_CASES: list[OracleCase] = [
     Mean("zero_points_low", 99, in_zero_point=-128, out_zero_point=-128),
     Mean("zero_points_high", 100, in_zero_point=127, out_zero_point=127),
     Mean("big", 101, hwc=(32, 31, 5), ratio=1.3),
+    *(
+        Mean(f"axes_{name}_{keep:d}{same:d}", 102, shape, axes, keep, *([1.0, -20, -20] * same))
+        for keep in (False, True)
+        for same in (False, True)
+        for name, shape, axes in (
+            ("both", (7, 5, 6), (1, 2)),
+            ("backwards", (7, 5, 6), (2, 1)),
+            ("height", (7, 5, 6), (1,)),
+            ("width", (7, 5, 6), (2,)),
+            ("channels", (7, 5, 6), (3,)),
+            ("all", (7, 5, 6), (1, 2, 3)),
+            ("time", (11, 6), (1,)),
+            ("vector", (13,), (1,)),
+        )
+    ),
     *(
         case
         for kernel in ("average_pool_s8", "max_pool_s8")
@@ -1098,6 +1214,17 @@ ORACLE_CASES: list[OracleCase] = [
             Binary(kernel, "zero_points_apart", 147, zero_points=(-128, 127, -128)),
             Binary(kernel, "relu", 148, activation="relu"),
             Binary(kernel, "relu6", 149, activation="relu6", zero_points=(0, 0, -100)),
+            Binary(kernel, "relu_n1_to_1", 157, activation="relu_n1_to_1", zero_points=(0, 0, 9)),
+            Binary(
+                kernel,
+                "relu_n1_to_1_ties",
+                158,
+                None,
+                (),
+                (0.3, 0.2, 0.4),
+                (0, 0, 3),
+                "relu_n1_to_1",
+            ),
             Binary(kernel, "same_shape", 150, (1, 5, 3, 7), (1, 5, 3, 7)),
             Binary(kernel, "channels", 151, (1, 5, 3, 7), (1, 1, 1, 7)),
             Binary(kernel, "channels_only", 152, (1, 5, 3, 7), (7,)),
@@ -1137,25 +1264,44 @@ ORACLE_CASES: list[OracleCase] = [
     Table("LEAKY_RELU", "negative_slope", 331, alpha=-0.4),
     Table("TANH", "odd_length", 329, length=37),
     Table("TANH", "length_1", 330, length=1),
-    Copy("transpose", 340, [(5, 4, 3)], Transpose((2, 0, 1))),
-    Copy("transpose_space", 341, [(5, 4, 3)], Transpose((1, 0, 2))),
-    Copy("transpose_last", 342, [(5, 4, 3)], Transpose((0, 2, 1)), zero_point=-128),
-    Copy("transpose_nothing", 343, [(5, 4, 3)], Transpose((0, 1, 2)), zero_point=127),
-    Copy("transpose_four", 344, [(3, 2, 5, 4)], Transpose((3, 1, 0, 2))),
-    Copy("transpose_length_1", 345, [(1, 1, 1)], Transpose((2, 1, 0))),
-    Copy("slice_channels", 346, [(5, 4, 7)], Slice((0, 0, 2), (5, 4, 5), (1, 1, 1))),
-    Copy("slice_steps", 347, [(5, 4, 7)], Slice((1, 0, 1), (5, 4, 7), (2, 3, 2))),
-    Copy("slice_backwards", 348, [(5, 4, 7)], Slice((4, 3, 6), (0, -1, -1), (-1, -2, -1))),
-    Copy("slice_rows", 349, [(5, 4, 7)], Slice((1, 0, 0), (4, 4, 7), (1, 1, 1))),
-    Copy("slice_length_1", 350, [(5, 4, 7)], Slice((4, 3, 6), (5, 4, 7), (1, 1, 1))),
-    Copy("split_first", 351, [(5, 4, 6)], Split(2, 3, 0)),
-    Copy("split_last", 352, [(5, 4, 6)], Split(2, 3, 2)),
-    Copy("split_rows", 353, [(6, 3, 5)], Split(0, 2, 1)),
-    Copy("split_length_1", 354, [(3,)], Split(0, 3, 1)),
-    Copy("concatenation", 355, [(5, 3, 2), (5, 3, 7), (5, 3, 1)], Concatenation(2)),
-    Copy("concatenation_rows", 356, [(1, 3, 2), (4, 3, 2)], Concatenation(0)),
-    Copy("concatenation_columns", 357, [(3, 1, 5), (3, 2, 5)], Concatenation(1)),
-    Copy("concatenation_length_1", 358, [(1,), (1,)], Concatenation(0), zero_point=127),
+    Copy("transpose", 340, (5, 4, 3), Transpose((2, 0, 1))),
+    Copy("transpose_space", 341, (5, 4, 3), Transpose((1, 0, 2))),
+    Copy("transpose_last", 342, (5, 4, 3), Transpose((0, 2, 1)), zero_point=-128),
+    Copy("transpose_nothing", 343, (5, 4, 3), Transpose((0, 1, 2)), zero_point=127),
+    Copy("transpose_four", 344, (3, 2, 5, 4), Transpose((3, 1, 0, 2))),
+    Copy("transpose_length_1", 345, (1, 1, 1), Transpose((2, 1, 0))),
+    Copy("slice_channels", 346, (5, 4, 7), Slice((0, 0, 2), (5, 4, 5), (1, 1, 1))),
+    Copy("slice_steps", 347, (5, 4, 7), Slice((1, 0, 1), (5, 4, 7), (2, 3, 2))),
+    Copy("slice_backwards", 348, (5, 4, 7), Slice((4, 3, 6), (0, -1, -1), (-1, -2, -1))),
+    Copy("slice_rows", 349, (5, 4, 7), Slice((1, 0, 0), (4, 4, 7), (1, 1, 1))),
+    Copy("slice_length_1", 350, (5, 4, 7), Slice((4, 3, 6), (5, 4, 7), (1, 1, 1))),
+    Copy("split_first", 351, (5, 4, 6), Split(2, 3, 0)),
+    Copy("split_last", 352, (5, 4, 6), Split(2, 3, 2)),
+    Copy("split_rows", 353, (6, 3, 5), Split(0, 2, 1)),
+    Copy("split_length_1", 354, (3,), Split(0, 3, 1)),
+    Concatenation("plain", 355, [(5, 3, 2), (5, 3, 7), (5, 3, 1)], 2),
+    Concatenation("rows", 356, [(1, 3, 2), (4, 3, 2)], 0),
+    Concatenation("columns", 357, [(3, 1, 5), (3, 2, 5)], 1),
+    Concatenation("length_1", 358, [(1,), (1,)], 0, zero_point=127),
+    Concatenation("one", 359, [(3, 2, 5)], 1, zero_point=-128),
+    Copy("broadcast_channels", 380, (5, 4, 1), Broadcast((5, 4, 7))),
+    Copy("broadcast_rows", 381, (1, 4, 3), Broadcast((5, 4, 3))),
+    Copy("broadcast_columns", 382, (5, 1, 3), Broadcast((5, 4, 3)), zero_point=-128),
+    Copy("broadcast_length_1", 383, (1, 1, 1), Broadcast((1, 3, 1)), zero_point=127),
+    *(
+        case
+        for kernel in ("quantize_f32_s8", "dequantize_s8_f32")
+        for case in (
+            Float(kernel, "plain"),
+            Float(kernel, "ties", scale=0.25),
+            Float(kernel, "coarse", scale=311.7, zero_point=-3),
+            Float(kernel, "fine", scale=1e-6),
+            Float(kernel, "zero_point_low", zero_point=-128),
+            Float(kernel, "zero_point_high", zero_point=127),
+            Float(kernel, "length_1", length=1),
+            Float(kernel, "odd_length", length=37),
+        )
+    ),
     Pad("space", 360, (4, 3, 5), ((1, 2), (0, 3), (0, 0))),
     Pad("channels", 361, (4, 3, 5), ((0, 0), (0, 0), (2, 1))),
     Pad("all", 362, (4, 3, 5), ((1, 0), (2, 2), (0, 3)), zero_point=-128),
@@ -1191,6 +1337,8 @@ C_CASES: list[Case] = [
         for mantissa in (0, 1, 2**30, 1_234_567_891, 2**31 - 1)
         for shift in (-31, -30, -7, -1, 0, 1, 8, 30)
     ),
+    Float("quantize_f32_s8", "strange", strange=True),
+    Float("quantize_f32_s8", "strange_fine", scale=1e-30, strange=True),
     PoolSum("plain", 220),
     PoolSum("length_1", 221, positions=1, channels=1),
     PoolSum("odd_channels", 222, channels=7),

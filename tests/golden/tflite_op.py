@@ -17,25 +17,40 @@ ACTIVATIONS = {
     "none": schema.ActivationFunctionType.NONE,
     "relu": schema.ActivationFunctionType.RELU,
     "relu6": schema.ActivationFunctionType.RELU6,
+    "relu_n1_to_1": schema.ActivationFunctionType.RELU_N1_TO_1,
 }
 PADDINGS = {"same": schema.Padding.SAME, "valid": schema.Padding.VALID}
-TYPES = {np.dtype(np.int8): schema.TensorType.INT8, np.dtype(np.int32): schema.TensorType.INT32}
+TYPES = {
+    np.dtype(np.int8): schema.TensorType.INT8,
+    np.dtype(np.int32): schema.TensorType.INT32,
+    np.dtype(np.int64): schema.TensorType.INT64,
+    np.dtype(np.float32): schema.TensorType.FLOAT32,
+}
+
+
+# Operators that only show their bytes under another shape.
+VIEWS = {
+    schema.BuiltinOperator.RESHAPE,
+    schema.BuiltinOperator.SQUEEZE,
+    schema.BuiltinOperator.EXPAND_DIMS,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor of the model; data is None for the input and the output."""
+    """A tensor of the model; data is None for what is fed or computed."""
 
     shape: Sequence[int]
     scale: Sequence[float] = ()
     zero_point: int = 0
     channel_axis: int = 0
     data: np.ndarray | None = None
+    dtype: Any = np.int8
 
 
 @dataclass
 class OneOp:
-    """One operator: its inputs (the first is fed at run time), its output, its options.
+    """One operator: its inputs (those without data are fed at run time), its output, its options.
 
     fed is the place of the first input among the operator's own. An operator may have several
     outputs alike, parts in number; part tells which of them goes on.
@@ -57,38 +72,68 @@ class OneOp:
         return output
 
 
+class Model:
+    """A model that grows operator by operator; tensors are known by their index."""
+
+    def __init__(self) -> None:
+        self.model = schema.ModelT()
+        self.model.version = 3
+        self.model.buffers = [schema.BufferT()]
+        self.model.operatorCodes = []
+        self.graph = schema.SubGraphT()
+        self.graph.tensors, self.graph.operators, self.graph.inputs = [], [], []
+        self.names: dict[int, str] = {}
+
+    def add(self, tensor: Tensor, name: str = "constant") -> int:
+        self.graph.tensors.append(_tensor(self.model, name, tensor))
+        return len(self.graph.tensors) - 1
+
+    def input(self, tensor: Tensor, name: str = "image") -> int:
+        index = self.add(tensor, name)
+        self.graph.inputs.append(index)
+        self.names[index] = name
+        return index
+
+    def apply(self, op: OneOp, *sources: int) -> list[int]:
+        """Adds the operator: its inputs without data are the sources, in turn."""
+        given = iter(sources)
+        inputs = [next(given) if t.data is None else self.add(t) for t in op.inputs]
+        inputs.insert(op.fed, inputs.pop(0))
+        name = f"model/layer_{len(self.graph.operators)}/out;fused"
+        outputs = [self.add(op.output, name) for _ in range(op.parts)]
+        self.graph.operators.append(_operator(self.model, op, inputs, outputs))
+        return outputs
+
+    def flatbuffer(self, outputs: Mapping[str, int]) -> bytes:
+        """outputs: {name in the signature: tensor}."""
+        self.graph.outputs = [*outputs.values()]
+        signature = schema.SignatureDefT()
+        signature.signatureKey = "serving_default"
+        signature.inputs = [_named(name, index) for index, name in self.names.items()]
+        signature.outputs = [_named(name, index) for name, index in outputs.items()]
+        self.model.subgraphs, self.model.signatureDefs = [self.graph], [signature]
+        return packed(self.model)
+
+
+def packed(model: Any) -> bytes:
+    """The file of a model in the schema's object API."""
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 def flatbuffer(ops: Sequence[OneOp], outputs: Mapping[str, int]) -> bytes:
     """A model of operators in a row: the first input of each is the output of the one before.
 
     outputs: {name in the signature: index of the operator that computes it}.
     """
-    model = schema.ModelT()
-    model.version = 3
-    model.buffers = [schema.BufferT()]
-    graph = schema.SubGraphT()
-    graph.tensors = [_tensor(model, "image", ops[0].inputs[0])]
-    graph.operators, model.operatorCodes, results = [], [], []
-    source = 0
-    for k, op in enumerate(ops):
-        operands = [*range(len(graph.tensors), len(graph.tensors) + len(op.inputs) - 1)]
-        operands.insert(op.fed, source)
-        for tensor in op.inputs[1:]:
-            graph.tensors.append(_tensor(model, f"constant_{k}", tensor))
-        parts = [*range(len(graph.tensors), len(graph.tensors) + op.parts)]
-        for _ in parts:
-            graph.tensors.append(_tensor(model, f"model/layer_{k}/out;fused", op.output))
-        graph.operators.append(_operator(model, op, operands, parts))
-        results.append(parts[op.part])
-        source = results[k]
-    graph.inputs, graph.outputs = [0], [results[k] for k in outputs.values()]
-    model.subgraphs, model.signatureDefs = [graph], [schema.SignatureDefT()]
-    signature = model.signatureDefs[0]
-    signature.signatureKey = "serving_default"
-    signature.inputs = [_named("image", 0)]
-    signature.outputs = [_named(name, results[k]) for name, k in outputs.items()]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    model = Model()
+    source = model.input(ops[0].inputs[0])
+    results = []
+    for op in ops:
+        source = model.apply(op, source)[op.part]
+        results.append(source)
+    return model.flatbuffer({name: results[k] for name, k in outputs.items()})
 
 
 def run_reference(content: bytes, x: np.ndarray) -> list[np.ndarray]:
@@ -104,9 +149,25 @@ def run_reference(content: bytes, x: np.ndarray) -> list[np.ndarray]:
     return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
 
 
+def run_samples(content: bytes, xs: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+    """Every output, in the order of the file, for each sample in turn; xs [n, ...] per input."""
+    interpreter = Interpreter(
+        model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+    )
+    interpreter.allocate_tensors()
+    results = []
+    for sample in zip(*xs, strict=True):
+        for detail, x in zip(interpreter.get_input_details(), sample, strict=True):
+            interpreter.set_tensor(detail["index"], x.reshape(detail["shape"]))
+        interpreter.invoke()
+        details = interpreter.get_output_details()
+        results.append([interpreter.get_tensor(d["index"]).copy() for d in details])
+    return results
+
+
 def _operator(model: Any, op: OneOp, inputs: list[int], outputs: list[int]) -> Any:
     code = schema.OperatorCodeT()
-    code.builtinCode = code.deprecatedBuiltinCode = op.opcode
+    code.builtinCode, code.deprecatedBuiltinCode = op.opcode, min(op.opcode, 127)
     code.version = op.version
     operator = schema.OperatorT()
     operator.opcodeIndex = len(model.operatorCodes)
@@ -120,7 +181,7 @@ def _tensor(model: Any, name: str, source: Tensor) -> Any:
     tensor = schema.TensorT()
     tensor.name = name
     tensor.shape = list(source.shape)
-    tensor.type = schema.TensorType.INT8
+    tensor.type = TYPES[np.dtype(source.dtype)]
     if source.data is not None:
         tensor.type = TYPES[source.data.dtype]
         tensor.buffer = len(model.buffers)
@@ -195,13 +256,16 @@ def depthwise_conv(
     )
 
 
-def fully_connected(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
-    """FULLY_CONNECTED of [x, weights [O,I], bias [O]]."""
+def fully_connected(
+    inputs: list[Tensor], output: Tensor, activation: str, keep_dims: bool = False
+) -> OneOp:
+    """FULLY_CONNECTED of [x, weights [O,I], bias [O]]; without keep_dims to [rows, O]."""
     options = schema.FullyConnectedOptionsT()
     options.fusedActivationFunction = ACTIVATIONS[activation]
+    options.keepNumDims = keep_dims
     return OneOp(
         schema.BuiltinOperator.FULLY_CONNECTED,
-        4,
+        5,
         schema.BuiltinOptions.FullyConnectedOptions,
         options,
         output,
@@ -209,19 +273,10 @@ def fully_connected(inputs: list[Tensor], output: Tensor, activation: str) -> On
     )
 
 
-def mean(x: Tensor, output: Tensor) -> OneOp:
-    """MEAN over height and width, dimensions dropped."""
-    options = schema.ReducerOptionsT()
-    options.keepDims = False
-    axes = Tensor([2], data=np.array([1, 2], np.int32))
-    return OneOp(
-        schema.BuiltinOperator.MEAN,
-        2,
-        schema.BuiltinOptions.ReducerOptions,
-        options,
-        output,
-        [x, axes],
-    )
+def mean(x: Tensor, output: Tensor, axes: Sequence[int] = (1, 2), keep_dims: bool = False) -> OneOp:
+    """MEAN over the axes."""
+    over = Tensor([len(axes)], data=np.array(axes, np.int32))
+    return operator("MEAN", [x, over], output, "Reducer", keepDims=keep_dims)
 
 
 def average_pool(
@@ -248,51 +303,51 @@ def max_pool(
     return _pool("MAX_POOL_2D", x, output, size, stride, padding, activation)
 
 
-def reduce_max(x: Tensor, output: Tensor, axes: Sequence[int]) -> OneOp:
-    """REDUCE_MAX over the axes, which stay with length 1."""
+def reduce_max(x: Tensor, output: Tensor, axes: Sequence[int], keep_dims: bool = True) -> OneOp:
+    """REDUCE_MAX over the axes."""
     over = Tensor([len(axes)], data=np.array(axes, np.int32))
-    return _op("REDUCE_MAX", [x, over], output, "Reducer", keepDims=True)
+    return operator("REDUCE_MAX", [x, over], output, "Reducer", keepDims=keep_dims)
 
 
 def add(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
     """ADD of two tensors, the shapes broadcast."""
-    return _op("ADD", inputs, output, "Add", fusedActivationFunction=ACTIVATIONS[activation])
+    return operator("ADD", inputs, output, "Add", fusedActivationFunction=ACTIVATIONS[activation])
 
 
 def sub(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
     """SUB of two tensors, the shapes broadcast."""
-    return _op("SUB", inputs, output, "Sub", fusedActivationFunction=ACTIVATIONS[activation])
+    return operator("SUB", inputs, output, "Sub", fusedActivationFunction=ACTIVATIONS[activation])
 
 
 def mul(inputs: list[Tensor], output: Tensor, activation: str) -> OneOp:
     """MUL of two tensors, the shapes broadcast."""
-    return _op("MUL", inputs, output, "Mul", fusedActivationFunction=ACTIVATIONS[activation])
+    return operator("MUL", inputs, output, "Mul", fusedActivationFunction=ACTIVATIONS[activation])
 
 
 def softmax(x: Tensor, output: Tensor, beta: float) -> OneOp:
     """SOFTMAX over the last axis."""
-    return _op("SOFTMAX", [x], output, "Softmax", beta=beta)
+    return operator("SOFTMAX", [x], output, "Softmax", beta=beta)
 
 
 def elementwise(code: str, x: Tensor, output: Tensor) -> OneOp:
-    """LOGISTIC, TANH, RELU, RELU6, HARD_SWISH or QUANTIZE."""
-    return _op(code, [x], output, version=1)
+    """LOGISTIC, TANH, RELU, RELU6, HARD_SWISH, QUANTIZE or DEQUANTIZE."""
+    return operator(code, [x], output, version=2 if code == "DEQUANTIZE" else 1)
 
 
 def leaky_relu(x: Tensor, output: Tensor, alpha: float) -> OneOp:
     """LEAKY_RELU."""
-    return _op("LEAKY_RELU", [x], output, "LeakyRelu", alpha=alpha)
+    return operator("LEAKY_RELU", [x], output, "LeakyRelu", alpha=alpha)
 
 
 def pad(x: Tensor, output: Tensor, padding: Sequence[tuple[int, int]]) -> OneOp:
     """PAD with the zero point, (before, after) per axis."""
     amounts = Tensor([len(padding), 2], data=np.array(padding, np.int32))
-    return _op("PAD", [x, amounts], output, "Pad")
+    return operator("PAD", [x, amounts], output, "Pad")
 
 
 def concatenation(inputs: list[Tensor], output: Tensor, axis: int) -> OneOp:
     """CONCATENATION."""
-    return _op("CONCATENATION", inputs, output, "Concatenation", axis=axis)
+    return operator("CONCATENATION", inputs, output, "Concatenation", axis=axis)
 
 
 def resize_nearest_neighbor(
@@ -300,7 +355,7 @@ def resize_nearest_neighbor(
 ) -> OneOp:
     """RESIZE_NEAREST_NEIGHBOR to the height and width of the output."""
     size = Tensor([2], data=np.array(output.shape[1:3], np.int32))
-    return _op(
+    return operator(
         "RESIZE_NEAREST_NEIGHBOR",
         [x, size],
         output,
@@ -312,25 +367,74 @@ def resize_nearest_neighbor(
 
 
 def strided_slice(
-    x: Tensor, output: Tensor, begin: Sequence[int], end: Sequence[int], step: Sequence[int]
+    x: Tensor,
+    output: Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    step: Sequence[int],
+    **masks: int,
 ) -> OneOp:
-    """STRIDED_SLICE without masks."""
+    """STRIDED_SLICE."""
     edges = [Tensor([len(part)], data=np.array(part, np.int32)) for part in (begin, end, step)]
-    return _op("STRIDED_SLICE", [x, *edges], output, "StridedSlice")
+    return operator("STRIDED_SLICE", [x, *edges], output, "StridedSlice", **masks)
+
+
+def reshape(x: Tensor, output: Tensor, wanted: Sequence[int]) -> OneOp:
+    """RESHAPE to a constant shape."""
+    sizes = Tensor([len(wanted)], data=np.array(wanted, np.int32))
+    return operator("RESHAPE", [x, sizes], output, "Reshape", version=1, newShape=[*wanted])
+
+
+def squeeze(x: Tensor, output: Tensor, axes: Sequence[int]) -> OneOp:
+    """SQUEEZE of the axes, or of all of length 1."""
+    return operator("SQUEEZE", [x], output, "Squeeze", version=1, squeezeDims=[*axes])
+
+
+def expand_dims(x: Tensor, output: Tensor, axis: int) -> OneOp:
+    """EXPAND_DIMS."""
+    where = Tensor([], data=np.array(axis, np.int32))
+    return operator("EXPAND_DIMS", [x, where], output, "ExpandDims", version=1)
+
+
+def shape(x: Tensor) -> OneOp:
+    """SHAPE, as int32."""
+    output = Tensor([len(x.shape)], dtype=np.int32)
+    return operator("SHAPE", [x], output, "Shape", version=1, outType=schema.TensorType.INT32)
+
+
+def first_of(count: int) -> OneOp:
+    """The first of int32 [count], as STRIDED_SLICE takes it."""
+    edges = [Tensor([1], data=np.array([edge], np.int32)) for edge in (0, 1, 1)]
+    x, output = Tensor([count], dtype=np.int32), Tensor([], dtype=np.int32)
+    return operator("STRIDED_SLICE", [x, *edges], output, "StridedSlice", shrinkAxisMask=1)
+
+
+def pack(rest: Sequence[int]) -> OneOp:
+    """PACK of an int32 and constants that follow it."""
+    constants = [Tensor([], data=np.array(value, np.int32)) for value in rest]
+    inputs = [Tensor([], dtype=np.int32), *constants]
+    output = Tensor([len(inputs)], dtype=np.int32)
+    return operator("PACK", inputs, output, "Pack", valuesCount=len(inputs), axis=0)
 
 
 def split(x: Tensor, output: Tensor, axis: int, parts: int, part: int) -> OneOp:
     """SPLIT into equal parts, of which one is looked at."""
     where = Tensor([], data=np.array(axis, np.int32))
-    op = _op("SPLIT", [x, where], output, "Split", numSplits=parts)
+    op = operator("SPLIT", [x, where], output, "Split", numSplits=parts)
     op.fed, op.parts, op.part = 1, parts, part
     return op
+
+
+def broadcast_to(x: Tensor, output: Tensor) -> OneOp:
+    """BROADCAST_TO the shape of the output."""
+    shape = Tensor([len(output.shape)], data=np.array(output.shape, np.int32))
+    return operator("BROADCAST_TO", [x, shape], output, "BroadcastTo")
 
 
 def transpose(x: Tensor, output: Tensor, order: Sequence[int]) -> OneOp:
     """TRANSPOSE."""
     axes = Tensor([len(order)], data=np.array(order, np.int32))
-    return _op("TRANSPOSE", [x, axes], output, "Transpose")
+    return operator("TRANSPOSE", [x, axes], output, "Transpose")
 
 
 def _pool(
@@ -342,7 +446,7 @@ def _pool(
     padding: str,
     activation: str,
 ) -> OneOp:
-    return _op(
+    return operator(
         code,
         [x],
         output,
@@ -356,7 +460,7 @@ def _pool(
     )
 
 
-def _op(
+def operator(
     code: str,
     inputs: list[Tensor],
     output: Tensor,

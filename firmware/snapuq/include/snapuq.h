@@ -1,9 +1,9 @@
 /* snapuq: integer kernels of a small CNN and of its SNAP-UQ monitor.
  *
- * Contract of every kernel here: no allocation, no globals, no floating point;
- * the caller owns all memory; the result equals the numpy function of the same
- * name in snapcli/fixedpoint bit for bit. Parameters are validated where the
- * code is generated, so kernels run blind. Tensors are NHWC with batch 1.
+ * Contract of every kernel here: no allocation, no globals, no floating point except in the two
+ * kernels that have f32 in their name; the caller owns all memory; the result equals the numpy
+ * function of the same name in snapcli/fixedpoint bit for bit. Parameters are validated where
+ * the code is generated, so kernels run blind. Tensors are NHWC with batch 1.
  * A name that ends in _qN is a fixed-point number with N fractional bits.
  */
 #ifndef SNAPUQ_H
@@ -59,18 +59,20 @@ struct snapuq_fully_connected_s8 {
     int32_t in_zero_point;
     const int8_t *weights; /* [outputs][inputs], symmetric */
     struct snapuq_output_s8 out;
+    int32_t rows; /* input [rows][inputs], output [rows][outputs] */
 };
 
 /* Requantizes with a single rounding, half away from zero (SPEC 1.1). */
 void snapuq_fully_connected_s8(const struct snapuq_fully_connected_s8 *layer, const int8_t *input,
                                int8_t *output);
 
-/* MEAN over height and width. */
+/* MEAN of input [rows][positions][channels] over positions. */
 struct snapuq_mean_s8 {
-    int32_t positions; /* height * width */
+    int32_t positions; /* height * width, or another run of axes; below 2^23 */
     int32_t channels;
     int32_t in_zero_point, out_zero_point;
     struct snapuq_multiplier multiplier; /* in_scale / out_scale / positions, SPEC 1.2 */
+    int32_t rows;
 };
 
 void snapuq_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int8_t *output);
@@ -145,8 +147,8 @@ struct snapuq_lut_s8 {
 void snapuq_lut_s8(const struct snapuq_lut_s8 *layer, const int8_t *input, int8_t *output);
 
 /* output[out_start + sum_k i[k] * out_step[k]] = input[in_start + sum_k i[k] * in_step[k]]
- * for all 0 <= i[k] < count[k]: TRANSPOSE, STRIDED_SLICE, a part of a SPLIT, an input
- * of a CONCATENATION. Steps may be negative; input and output do not overlap. */
+ * for all 0 <= i[k] < count[k]: TRANSPOSE, STRIDED_SLICE, a part of a SPLIT, BROADCAST_TO, an
+ * input of a CONCATENATION. Steps may be negative; input and output do not overlap. */
 struct snapuq_copy_s8 {
     int32_t count[4];
     int32_t in_step[4];
@@ -155,6 +157,15 @@ struct snapuq_copy_s8 {
 };
 
 void snapuq_copy_s8(const struct snapuq_copy_s8 *layer, const int8_t *input, int8_t *output);
+
+/* CONCATENATION: copies[k] moves inputs[k], all of it, into the output. */
+struct snapuq_concatenation_s8 {
+    int32_t inputs;
+    const struct snapuq_copy_s8 *copies; /* [inputs] */
+};
+
+void snapuq_concatenation_s8(const struct snapuq_concatenation_s8 *layer,
+                             const int8_t *const *inputs, int8_t *output);
 
 /* PAD: fills the output, then copies into it. */
 struct snapuq_pad_s8 {
@@ -178,6 +189,29 @@ void snapuq_resize_nearest_s8(const struct snapuq_resize_nearest_s8 *layer, cons
 
 /* Copies length bytes between places that may overlap. Returns output. */
 int8_t *snapuq_move_s8(const int8_t *input, int32_t length, int8_t *output);
+
+/* ---- Float ends ------------------------------------------------------ */
+
+/* QUANTIZE from float: round(input / scale) + zero_point, half away from zero, saturated;
+ * what is not a number becomes -128. */
+struct snapuq_quantize_f32_s8 {
+    int32_t length;
+    float scale;
+    int32_t zero_point;
+};
+
+void snapuq_quantize_f32_s8(const struct snapuq_quantize_f32_s8 *layer, const float *input,
+                            int8_t *output);
+
+/* DEQUANTIZE: scale * (input - zero_point) */
+struct snapuq_dequantize_s8_f32 {
+    int32_t length;
+    float scale;
+    int32_t zero_point;
+};
+
+void snapuq_dequantize_s8_f32(const struct snapuq_dequantize_s8_f32 *layer, const int8_t *input,
+                              float *output);
 
 /* ---- Monitor: taps and heads ----------------------------------------- */
 

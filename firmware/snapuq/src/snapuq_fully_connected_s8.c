@@ -15,6 +15,10 @@ static inline int8_t output_once(const struct snapuq_output_s8 *out, int32_t cha
 void snapuq_fully_connected_s8(const struct snapuq_fully_connected_s8 *layer, const int8_t *input,
                                int8_t *output)
 {
-    snapuq_dense(input, layer->inputs, layer->in_zero_point, layer->weights, &layer->out,
-                 layer->outputs, output_once, output);
+    for (int32_t left = layer->rows; left > 0; --left) {
+        snapuq_dense(input, layer->inputs, layer->in_zero_point, layer->weights, &layer->out,
+                     layer->outputs, output_once, output);
+        input += layer->inputs;
+        output += layer->outputs;
+    }
 }

@@ -22,12 +22,15 @@ def slack(layer: Layer) -> tuple[int | None, ...]:
     if isinstance(kernel, fx.PoolS8):
         return (_window(kernel, kernel.channels, kernel.channels, same_channel=True),)
     if isinstance(kernel, fx.FullyConnectedS8):
-        return (kernel.outputs,)
+        rows = np.arange(kernel.rows)
+        return (int(np.max((rows + 1) * kernel.outputs - rows * kernel.inputs)),)
     if isinstance(kernel, fx.AddS8 | fx.MulS8):
         lengths = (kernel.in1_length, kernel.in2_length)
         return tuple(0 if length == kernel.length else None for length in lengths)
-    if isinstance(kernel, fx.SoftmaxS8 | fx.MeanS8):
+    if isinstance(kernel, fx.LutS8 | fx.SoftmaxS8 | fx.MeanS8 | fx.QuantizeF32S8):
         return (0,)
+    if isinstance(kernel, fx.DequantizeS8F32):
+        return (3 * kernel.length,)
     return (None,) * len(layer.sources)
 
 

@@ -14,9 +14,12 @@ from snapcli.fixedpoint.confidence import (
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
 from snapcli.fixedpoint.copy import (
+    ConcatenationS8,
     CopyS8,
     PadS8,
-    concatenation_copies,
+    broadcast_copy,
+    concatenation_of,
+    concatenation_s8,
     copy_s8,
     pad_of,
     pad_s8,
@@ -26,6 +29,7 @@ from snapcli.fixedpoint.copy import (
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
 from snapcli.fixedpoint.ln import ln_q16, log2_q15_table
 from snapcli.fixedpoint.lut import (
+    LutS8,
     Quantization,
     hard_swish_table,
     leaky_relu_table,
@@ -53,6 +57,12 @@ from snapcli.fixedpoint.output import (
 )
 from snapcli.fixedpoint.pool import PoolS8, average_pool_s8, max_pool_s8, reduce_max_pool
 from snapcli.fixedpoint.pool_sum import pool_sum_s8
+from snapcli.fixedpoint.quantize import (
+    DequantizeS8F32,
+    QuantizeF32S8,
+    dequantize_s8_f32,
+    quantize_f32_s8,
+)
 from snapcli.fixedpoint.requantize import (
     Multiplier,
     quantize_multiplier,
@@ -74,11 +84,14 @@ from snapcli.fixedpoint.surprisal import (
 
 __all__ = [
     "AddS8",
+    "ConcatenationS8",
     "Confidence",
     "ConvS8",
     "CopyS8",
+    "DequantizeS8F32",
     "FullyConnectedS8",
     "GaussianHeadS8",
+    "LutS8",
     "MapGated",
     "MapIsotonic",
     "MapLogistic",
@@ -89,6 +102,7 @@ __all__ = [
     "PadS8",
     "PoolS8",
     "Quantization",
+    "QuantizeF32S8",
     "ResizeNearestS8",
     "SoftmaxS8",
     "Standardize",
@@ -97,12 +111,15 @@ __all__ = [
     "add_s8",
     "argmax_s8",
     "average_pool_s8",
-    "concatenation_copies",
+    "broadcast_copy",
+    "concatenation_of",
+    "concatenation_s8",
     "confidence_of",
     "conv_s8",
     "conv_window",
     "copy_s8",
     "depthwise_conv_s8",
+    "dequantize_s8_f32",
     "doubt_q16",
     "error_logit_q16",
     "fully_connected_s8",
@@ -127,6 +144,7 @@ __all__ = [
     "pad_of",
     "pad_s8",
     "pool_sum_s8",
+    "quantize_f32_s8",
     "quantize_multiplier",
     "quantize_multipliers",
     "quantize_multipliers_shared",

@@ -1,7 +1,10 @@
-"""Elements moved, not changed (SPEC 1.2) <-> snapuq_copy_s8.c, snapuq_pad_s8.c.
+"""Elements moved, not changed (SPEC 1.2).
 
-CONCATENATION, STRIDED_SLICE, SPLIT and TRANSPOSE are strided copies, PAD is one into a
-filled tensor. Shapes here are those of a sample, without the batch.
+<-> snapuq_copy_s8.c, snapuq_pad_s8.c, snapuq_concatenation_s8.c
+
+STRIDED_SLICE, SPLIT, TRANSPOSE and BROADCAST_TO are strided copies, CONCATENATION is one per
+input, PAD is one into a filled tensor. Shapes here are those of a sample; a batch axis of 1 in
+front changes nothing.
 """
 
 import math
@@ -39,6 +42,14 @@ class PadS8:
     copy: CopyS8
 
 
+@dataclass(frozen=True)
+class ConcatenationS8:
+    """One copy per input, all into the same output, which they fill."""
+
+    inputs: int
+    copies: tuple[CopyS8, ...]
+
+
 def copy_s8(layer: CopyS8, x: NDArray[np.int8], output: NDArray[np.int8]) -> None:
     """Writes elements of x int8 [N, in_length] to output int8 [N, out_length]."""
     places = np.indices(layer.count).reshape(AXES, -1).T
@@ -53,15 +64,27 @@ def pad_s8(layer: PadS8, x: NDArray[np.int8]) -> NDArray[np.int8]:
     return output
 
 
-def concatenation_copies(shapes: Sequence[Sequence[int]], axis: int) -> list[CopyS8]:
-    """One copy per input, all into the same output. The inputs have the output's scale."""
+def concatenation_s8(layer: ConcatenationS8, *sources: NDArray[np.int8]) -> NDArray[np.int8]:
+    """sources int8 [N, length of each] -> int8 [N, sum of the lengths].
+
+    A constant source may have N = 1.
+    """
+    length = sum(math.prod(copy.count) for copy in layer.copies)
+    output = np.empty((max(map(len, sources)), length), np.int8)
+    for copy, x in zip(layer.copies, sources, strict=True):
+        copy_s8(copy, x, output)
+    return output
+
+
+def concatenation_of(shapes: Sequence[Sequence[int]], axis: int) -> ConcatenationS8:
+    """The inputs have the output's scale."""
     total = [*shapes[0]]
     total[axis] = sum(shape[axis] for shape in shapes)
     steps, copies, start = _steps(total), [], 0
     for shape in shapes:
         copies.append(_copy(shape, _steps(shape), steps, out_start=start))
         start += shape[axis] * steps[axis]
-    return copies
+    return ConcatenationS8(len(copies), tuple(copies))
 
 
 def slice_copy(
@@ -82,6 +105,13 @@ def transpose_copy(shape: Sequence[int], order: Sequence[int]) -> CopyS8:
     """Axis k of the output is axis order[k] of the input."""
     count, strides = [shape[axis] for axis in order], _steps(shape)
     return _copy(count, [strides[axis] for axis in order], _steps(count))
+
+
+def broadcast_copy(shape: Sequence[int], to: Sequence[int]) -> CopyS8:
+    """numpy.broadcast_to: axes of 1, and those missing in front, repeat."""
+    full = [1] * (len(to) - len(shape)) + [*shape]
+    steps = [0 if size == 1 else step for size, step in zip(full, _steps(full), strict=True)]
+    return _copy(to, steps, _steps(to))
 
 
 def pad_of(shape: Sequence[int], padding: Sequence[tuple[int, int]], value: int) -> PadS8:

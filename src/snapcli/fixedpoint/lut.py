@@ -26,9 +26,17 @@ class Quantization:
     zero_point: int
 
 
-def lut_s8(table: NDArray[np.int8], x: NDArray[np.int8]) -> NDArray[np.int8]:
-    """x int8 of any shape -> int8 of that shape, table[x + 128]."""
-    return table[x.astype(np.int64) + 128]
+@dataclass(frozen=True, eq=False)
+class LutS8:
+    """table int8 [256], entry q + 128, for `length` elements."""
+
+    length: int
+    table: NDArray[np.int8]
+
+
+def lut_s8(layer: LutS8, x: NDArray[np.int8]) -> NDArray[np.int8]:
+    """x int8 of any shape -> int8 of that shape."""
+    return layer.table[x.astype(np.int64) + 128]
 
 
 def logistic_table(source: Quantization, to: Quantization) -> NDArray[np.int8]:

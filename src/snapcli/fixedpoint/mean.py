@@ -1,4 +1,4 @@
-"""MEAN over height and width (SPEC 1.2) <-> snapuq_mean_s8.c."""
+"""MEAN over neighbouring axes (SPEC 1.2) <-> snapuq_mean_s8.c."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,18 @@ from snapcli.fixedpoint.requantize import SHIFT_MIN, Multiplier, quantize_multip
 
 @dataclass(frozen=True)
 class MeanS8:
-    """positions = height * width; multiplier is in_scale / out_scale / positions."""
+    """Each of the rows [positions, channels] becomes one of [channels].
+
+    Over height and width positions = height * width; multiplier is
+    in_scale / out_scale / positions.
+    """
 
     positions: int
     channels: int
     in_zero_point: int
     out_zero_point: int
     multiplier: Multiplier
+    rows: int = 1
 
 
 def mean_multiplier(in_scale: float, out_scale: float, positions: int) -> Multiplier:
@@ -32,7 +37,8 @@ def mean_multiplier(in_scale: float, out_scale: float, positions: int) -> Multip
 
 
 def mean_s8(layer: MeanS8, x: NDArray[np.int8]) -> NDArray[np.int8]:
-    """x int8 [N, positions, channels] or [N, H, W, channels] -> int8 [N, channels]."""
-    total = pool_sum_s8(x, layer.in_zero_point)
+    """x int8 [N, ...], a sample as [rows, positions, channels] -> int8 [N, rows * channels]."""
+    rows = x.reshape(len(x) * layer.rows, layer.positions, layer.channels)
+    total = pool_sum_s8(rows, layer.in_zero_point).reshape(len(x), -1)
     scaled = requantize(total, layer.multiplier.mantissa, layer.multiplier.shift)
     return np.clip(scaled + layer.out_zero_point, -128, 127).astype(np.int8)

@@ -45,11 +45,12 @@ def output_multipliers(
 
 
 def activation_range(activation: str, scale: float, zero_point: int) -> tuple[int, int]:
-    """(min, max) in [-128, 127] that fuse activation "none", "relu" or "relu6"."""
+    """(min, max) in [-128, 127] that fuse "none", "relu", "relu6" or "relu_n1_to_1"."""
     limits: dict[str, tuple[float | None, float | None]] = {
         "none": (None, None),
         "relu": (0.0, None),
         "relu6": (0.0, 6.0),
+        "relu_n1_to_1": (-1.0, 1.0),
     }
     if activation not in limits:
         raise ConfigError(
@@ -57,7 +58,8 @@ def activation_range(activation: str, scale: float, zero_point: int) -> tuple[in
         )
 
     def step(real: float) -> int:
-        return zero_point + math.floor(float(np.float32(real) / np.float32(scale)) + 0.5)
+        steps = math.floor(float(np.float32(abs(real)) / np.float32(scale)) + 0.5)
+        return zero_point + (steps if real >= 0 else -steps)
 
     low, high = limits[activation]
     return (

@@ -64,9 +64,14 @@ def quantize_multiplier(real: float) -> Multiplier:
 
 def quantize_multipliers(real: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     """quantize_multiplier of each element: (mantissa int32, shift int8), the shape of real [C]."""
-    each = [quantize_multiplier(float(r)) for r in np.asarray(real, np.float64)]
-    mantissa = np.array([m.mantissa for m in each], np.int32)
-    return mantissa, np.array([m.shift for m in each], np.int8)
+    fraction, shift = np.frexp(np.asarray(real, np.float64))
+    mantissa = np.floor(fraction * 2**31 + 0.5)
+    carried = mantissa == 2**31
+    mantissa, shift = np.where(carried, 2**30, mantissa), shift + carried
+    small, large = shift < SHIFT_MIN, shift > SHIFT_MAX
+    mantissa = np.where(small, 0, np.where(large, INT32_MAX, mantissa))
+    shift = np.where(small, 0, np.minimum(shift, SHIFT_MAX))
+    return mantissa.astype(np.int32), shift.astype(np.int8)
 
 
 def quantize_multipliers_shared(real: ArrayLike) -> tuple[NDArray[np.int32], int]:

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli.emit.text import array, constant_bytes, struct
-from snapcli.fixedpoint import FullyConnectedS8, OutputS8, Standardize
+from snapcli.fixedpoint import (
+    FullyConnectedS8,
+    OutputS8,
+    QuantizeF32S8,
+    Standardize,
+    concatenation_of,
+    pad_of,
+    transpose_copy,
+)
 
 
-@given(st.sampled_from(["int8", "int32", "uint16", "uint32"]), st.data())
+@given(st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32"]), st.data())
 def test_every_value_is_written_as_it_is(dtype: str, data: st.DataObject) -> None:
     limits = np.iinfo(dtype)
     items = st.integers(int(limits.min), int(limits.max))
@@ -50,3 +58,50 @@ def test_constants_are_counted_through_nested_parameters() -> None:
     out = OutputS8(per_channel, per_channel, per_channel.astype(np.int8), 0, -128, 127)
     # int8 weights; a bias, a mantissa and a shift per output channel.
     assert constant_bytes(FullyConnectedS8(27, 6, 0, weights, out)) == 27 * 6 + (4 + 4 + 1) * 6
+
+
+def members(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^    \.(\w+) = (.*),$", text, flags=re.MULTILINE))
+
+
+def test_a_tuple_of_numbers_is_an_array_inside() -> None:
+    text = struct(transpose_copy((5, 4, 3), (2, 0, 1)), "turn", {})
+    assert "const struct snapuq_copy_s8 turn = {" in text
+    assert members(text) == {
+        "count": "{1, 1, 3, 20}",
+        "in_step": "{0, 0, 1, 3}",
+        "out_step": "{0, 0, 20, 1}",
+        "in_start": "0",
+        "out_start": "0",
+    }
+
+
+def test_a_tuple_of_structs_is_an_array_in_front() -> None:
+    joined = concatenation_of([(2, 3), (2, 1)], 1)
+    text = struct(joined, "both", {})
+    assert members(text) == {"inputs": "2", "copies": "both_copies"}
+    front, _, _ = text.partition("const struct snapuq_concatenation_s8 both")
+    assert "static const struct snapuq_copy_s8 both_copies[2] = {" in front
+    rows = [line for line in front.splitlines() if line.startswith("    {")]
+    assert rows[1] == "    {{1, 1, 1, 2}, {0, 0, 0, 1}, {0, 0, 0, 4}, 0, 3},"
+    # Four axes of a count and two steps, two starts; four bytes each.
+    assert constant_bytes(joined) == 2 * 14 * 4
+    assert constant_bytes(joined.copies[0]) == 0
+
+
+def test_a_struct_within_a_struct_stays_inside() -> None:
+    text = struct(pad_of((2, 2), ((1, 0), (0, 0)), -3), "frame", {})
+    assert members(text)["copy"] == "{{1, 1, 1, 4}, {0, 0, 0, 1}, {0, 0, 0, 1}, 0, 2}"
+
+
+@given(st.floats(width=32, min_value=2.0**-140, max_value=2.0**127))
+def test_a_float_is_written_exactly(scale: float) -> None:
+    text = struct(QuantizeF32S8(1, scale, 0), "ends", {})
+    literal = members(text)["scale"]
+    assert re.fullmatch(r"0x[01](\.[0-9a-f]+)?p[+-]\d+f", literal)
+    assert float.fromhex(literal.removesuffix("f")) == scale
+
+
+def test_a_round_float_has_no_trailing_zeros() -> None:
+    assert ".scale = 0x1.8p-3f," in struct(QuantizeF32S8(1, 0.1875, 0), "ends", {})
+    assert ".scale = 0x1p+0f," in struct(QuantizeF32S8(1, 1.0, 0), "ends", {})

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
     CopyS8,
-    concatenation_copies,
+    broadcast_copy,
+    concatenation_of,
+    concatenation_s8,
     copy_s8,
     pad_of,
     pad_s8,
@@ -61,10 +63,20 @@ def test_concatenation(data: st.DataObject, shape: list[int]) -> None:
     each = [[*shape[:axis], length, *shape[axis + 1 :]] for length in lengths]
     tensors = [tensor(one) for one in each]
     expected = np.concatenate(tensors, axis=axis + 1)
-    output = np.zeros((2, expected[0].size), np.int8)
-    for copy, x in zip(concatenation_copies(each, axis), tensors, strict=True):
-        copy_s8(copy, x.reshape(2, -1), output)
+    layer = concatenation_of(each, axis)
+    output = concatenation_s8(layer, *(x.reshape(2, -1) for x in tensors))
     np.testing.assert_array_equal(output.reshape(expected.shape), expected)
+
+
+@given(st.data(), shapes)
+def test_broadcast(data: st.DataObject, shape: list[int]) -> None:
+    narrow = [data.draw(st.sampled_from([1, size])) for size in shape]
+    narrow = narrow[data.draw(st.integers(0, len(narrow))) :]
+    x = tensor(narrow)
+    lead = [1] * (len(shape) - len(narrow))
+    expected = np.broadcast_to(x.reshape(2, *lead, *narrow), (2, *shape))
+    actual = copied(broadcast_copy(narrow, shape), x, expected.shape)
+    np.testing.assert_array_equal(actual, expected)
 
 
 @given(st.data(), shapes, st.integers(-128, 127))

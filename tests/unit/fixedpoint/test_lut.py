@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
+    LutS8,
     Quantization,
     hard_swish_table,
     leaky_relu_table,
@@ -34,7 +35,7 @@ def assert_near(
     """Within two roundings, half of a step and at most half of a half, unless told."""
     real = source.scale * (EVERY.astype(float) - source.zero_point)
     exact = np.clip(function(real) / to.scale + to.zero_point, -128, 127)
-    assert np.abs(lut_s8(table, EVERY) - exact).max() < steps
+    assert np.abs(lut_s8(LutS8(256, table), EVERY) - exact).max() < steps
 
 
 @given(quantizations, quantizations)
