@@ -775,7 +775,8 @@ class Surprisal:
     xi_zero_point: int = 10
     kernel: str = "surprisal_s8"
 
-    def vectors(self) -> Vectors:
+    def draw(self) -> tuple[GaussianHeadS8, np.ndarray, np.ndarray]:
+        """The head, pooled sums before the block and after it [50, channels] int32."""
         rng = np.random.default_rng(self.seed)
         inputs = self.rank or self.in_channels
         std_sum = 900.0  # of the pooled sums that the parameters are made for
@@ -811,7 +812,10 @@ class Surprisal:
             xi_zero_point=self.xi_zero_point,
             inverse_sigma_q9=inverse_sigma_q9_table(0.1, self.xi_zero_point),
         )
-        before, after = sums(self.in_channels), sums(self.channels)
+        return head, sums(self.in_channels), sums(self.channels)
+
+    def vectors(self) -> Vectors:
+        head, before, after = self.draw()
         arrays = [head.before.mantissa, head.before.offset, head.after.mantissa, head.after.offset]
         arrays += [head.projector, head.mean_weights, head.xi_weights, head.xi_bias]
         sizes = [self.in_channels, self.channels, self.rank]
@@ -1022,7 +1026,10 @@ ORACLE_CASES: list[OracleCase] = [
     replace(CONV, name="per_tensor", seed=30, out_c=50, per_channel=False, ties="near"),
     replace(CONV, name="zero_points_low", seed=27, in_zero_point=-128, out_zero_point=-128),
     replace(CONV, name="zero_points_high", seed=28, in_zero_point=127, out_zero_point=127),
+    replace(CONV, name="one_row", seed=32, in_hwc=(1, 9, 4), size=(1, 3)),
     DEPTHWISE,
+    replace(DEPTHWISE, name="multiplier_4", seed=54, in_hwc=(6, 5, 3), out_c=12),
+    replace(DEPTHWISE, name="even_kernel", seed=55, in_hwc=(7, 6, 10), out_c=10, size=(5, 4)),
     replace(DEPTHWISE, name="multiplier_2", seed=40, out_c=10),
     replace(DEPTHWISE, name="four_channels", seed=41, in_hwc=(6, 5, 8), out_c=8),
     replace(DEPTHWISE, name="one_to_many", seed=42, in_hwc=(6, 5, 1), out_c=7),

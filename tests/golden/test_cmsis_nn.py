@@ -1,0 +1,228 @@
+"""TFLite reference == Arm's kernels as snap calls them, on the host, a Cortex-M4 and an M7.
+
+What runs is the C that the lowering writes. Each platform compiles and starts one program for
+all cases; each case is a test of its own.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapcli.emit.cmsis_nn import PRELUDE, CmsisNn, lower_head
+from snapcli.emit.lowering import Lowered
+from snapcli.emit.text import array
+from snapcli.errors import ConfigError, SnapError
+from snapcli.fixedpoint import surprisal_s8
+from snapcli.graph.graph import Graph, Layer
+from snapcli.kernels import closure, cmsis_nn_dir
+
+from .c_runner import FIRMWARE, Host, Platform, Qemu, missing_tools
+from .cases import C_CASES, ORACLE_CASES, OracleCase, Surprisal
+from .lowered import OPERATORS, Program, inputs_of, layer_of, lower, program_text, run
+
+
+class Elsewhere(Exception):
+    """Raised where a layer goes to the fallback."""
+
+
+class Fallback:
+    name = "fallback"
+
+    def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
+        raise Elsewhere(layer.name)
+
+
+KERNELS = CmsisNn(Fallback())
+
+
+def is_arms(case: OracleCase) -> bool:
+    try:
+        lower(case, KERNELS)
+    except Elsewhere:
+        return False
+    return True
+
+
+LAYERS = [case for case in ORACLE_CASES if case.kernel in OPERATORS]
+ARMS = [case for case in LAYERS if is_arms(case)]
+HEADS = [case for case in C_CASES if isinstance(case, Surprisal)]
+IN_PLACE = [
+    case
+    for case in ARMS
+    if case.kernel == "softmax_s8"
+    or (case.kernel in ("add_s8", "mul_s8") and case.name in ("same_shape", "length_1"))
+]
+# Why, is said in emit/cmsis_nn.py.
+REPEATS = {"channels", "channels_only", "scalar", "channels_first", "scalar_first"}
+ELSEWHERE = {
+    *((kernel, name) for kernel in ("add_s8", "mul_s8") for name in REPEATS),
+    *(("sub_s8", case.name) for case in LAYERS if case.kernel == "sub_s8"),
+    ("softmax_s8", "many"),
+    ("softmax_s8", "beta"),
+    ("softmax_s8", "zero_point_low"),  # which has a beta, too
+}
+SLIP = 3  # bytes that a target lies before its source
+
+
+def identity(case: OracleCase | Surprisal) -> str:
+    return f"{case.kernel}-{case.name}"
+
+
+def computed(case: OracleCase) -> Program:
+    lowered = lower(case, KERNELS)
+    inputs = inputs_of(case)
+    expected = case.tflite().reshape(len(inputs[0]), -1)
+    return Program(
+        identity(case),
+        lowered.definitions,
+        lowered.call,
+        inputs,
+        expected,
+        lowered.scratch_bytes,
+    )
+
+
+def in_place(case: OracleCase, operand: int) -> Program:
+    """The target is written SLIP bytes in front of an operand, over its bytes."""
+    inputs = inputs_of(case)
+    size = inputs[operand][0].nbytes
+    source = f"(output + {SLIP})"
+    lowered = lower(case, KERNELS, **{("x", "x2")[operand]: source})
+    assert lowered.slack == (0,) * len(inputs)
+    body = f"memcpy({source}, input{operand + 1}, {size});\n    {lowered.call}"
+    answer = case.tflite().reshape(len(inputs[0]), -1)
+    # Behind the answer stands the rest of the operand.
+    rest = inputs[operand].reshape(len(answer), -1)[:, size - SLIP :]
+    if size < SLIP:
+        rest = np.concatenate(
+            [np.full((len(answer), SLIP - size), 0x55, np.int8), inputs[operand].reshape(-1, size)],
+            axis=1,
+        )
+    name = f"{identity(case)}-over-{operand}"
+    return Program(name, "", body, inputs, np.concatenate([answer, rest], axis=1))
+
+
+def arms_scratch(case: OracleCase) -> Program | None:
+    """Arm's own functions tell how much scratch memory the layer needs."""
+    lowered = lower(case, KERNELS)
+    name = f"{layer_of(case)[0].name}_layer"
+    shapes = f"&{name}_params, &{name}_input, &{name}_filter, &{name}_output"
+    match case.kernel:
+        case "conv_s8":
+            function, arguments = "arm_convolve_wrapper_s8_get_buffer_size", shapes
+        case "depthwise_conv_s8":
+            function, arguments = "arm_depthwise_conv_wrapper_s8_get_buffer_size", shapes
+        case "average_pool_s8":
+            function = "arm_avgpool_s8_get_buffer_size"
+            arguments = f"{name}_output.w, {name}_input.c"
+        case _:
+            return None
+    body = (
+        f"const int32_t here = {function}({arguments}), dsp = {function}_dsp({arguments});\n"
+        "    const int32_t larger = here > dsp ? here : dsp;\n"
+        "    memcpy(output, &larger, sizeof larger);"
+    )
+    expected = np.array([[lowered.scratch_bytes]], np.int32)
+    return Program(f"{identity(case)}-scratch", "", body, (), expected)
+
+
+def surprise(case: Surprisal) -> list[Program]:
+    head, before, after = case.draw()
+    name = f"head_{case.name}"
+    sums = ("(const int32_t *)(const void *)input1", "(const int32_t *)(const void *)input2")
+    result = "*(uint32_t *)(void *)output"
+    lowered = lower_head(head, name, f"{name}_table", sums, "scratch", f"({result})")
+    definitions = array(f"{name}_table", head.inverse_sigma_q9) + lowered.definitions
+    expected = surprisal_s8(head, before, after).reshape(-1, 1)
+    size = np.array([[lowered.scratch_bytes]], np.int32)
+    body = (
+        f"const int32_t size = arm_snap_surprisal_s8_get_buffer_size(&{name});\n"
+        "    memcpy(output, &size, sizeof size);"
+    )
+    return [
+        Program(
+            identity(case),
+            definitions,
+            lowered.call,
+            (before, after),
+            expected,
+            lowered.scratch_bytes,
+        ),
+        Program(f"{identity(case)}-scratch", "", body, (), size),
+    ]
+
+
+@cache
+def programs() -> dict[str, Program]:
+    found = [computed(case) for case in ARMS]
+    found += [p for case in ARMS if (p := arms_scratch(case))]
+    found += [
+        in_place(case, operand) for case in IN_PLACE for operand in range(len(inputs_of(case)))
+    ]
+    found += [program for case in HEADS for program in surprise(case)]
+    return {program.name: program for program in found}
+
+
+@pytest.fixture(scope="module")
+def cmsis_nn() -> Path:
+    try:
+        return cmsis_nn_dir(None)
+    except SnapError as error:
+        pytest.skip(f"CMSIS-NN cannot be had: {error.message}")
+
+
+def results(
+    platform: Platform, cmsis_nn: Path, folders: pytest.TempPathFactory
+) -> dict[str, np.ndarray]:
+    if missing := missing_tools(platform):
+        pytest.skip(f"needs {' and '.join(missing)}")
+    needed = {kernel for case in ARMS for kernel in lower(case, KERNELS).kernels}
+    needed |= {"arm_snap_surprisal_s8", "arm_avgpool_s8_get_buffer_size"}
+    needed |= {f"arm_{kind}_wrapper_s8_get_buffer_size" for kind in ("convolve", "depthwise_conv")}
+    found = list(programs().values())
+    include = (cmsis_nn / "Include", FIRMWARE / "cmsis-nn")
+    text = program_text(PRELUDE, found)
+    outputs = run(
+        platform, folders.mktemp("cmsis"), text, found, closure(cmsis_nn, needed), include
+    )
+    return {program.name: output for program, output in zip(found, outputs, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def host(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    return results(Host(), cmsis_nn, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def cortex_m4(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    return results(Qemu("cortex-m4", "mps2-an386"), cmsis_nn, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def cortex_m7(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    return results(Qemu("cortex-m7", "mps2-an500"), cmsis_nn, tmp_path_factory)
+
+
+every_program = pytest.mark.parametrize("name", programs())
+
+
+@every_program
+def test_tflite_equals_arm_on_host(name: str, host: dict[str, np.ndarray]) -> None:
+    np.testing.assert_array_equal(host[name], programs()[name].expected)
+
+
+@every_program
+def test_tflite_equals_arm_on_cortex_m4(name: str, cortex_m4: dict[str, np.ndarray]) -> None:
+    np.testing.assert_array_equal(cortex_m4[name], programs()[name].expected)
+
+
+@every_program
+def test_tflite_equals_arm_on_cortex_m7(name: str, cortex_m7: dict[str, np.ndarray]) -> None:
+    np.testing.assert_array_equal(cortex_m7[name], programs()[name].expected)
+
+
+def test_only_what_arm_cannot_do_goes_elsewhere() -> None:
+    elsewhere = {(case.kernel, case.name) for case in LAYERS if not is_arms(case)}
+    assert elsewhere == ELSEWHERE
