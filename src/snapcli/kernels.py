@@ -102,7 +102,11 @@ def fetch_cmsis_nn() -> Path:
         _unpack(wheel, tree)
         if final.exists():
             os.replace(final, folder / "old")
-        os.replace(tree, final)
+        try:
+            os.replace(tree, final)
+        except OSError:
+            if cached_cmsis_nn() is None:  # otherwise another fetch was quicker
+                raise
     return final
 
 

@@ -763,7 +763,10 @@ class Requantize:
 
 @dataclass(frozen=True)
 class Surprisal:
-    """surprisal_s8; reach scales the sums, so that a large one saturates every step."""
+    """surprisal_s8; reach scales the sums, so that a large one saturates every step.
+
+    after_reach, if given, is that of the sums after the block alone.
+    """
 
     name: str
     seed: int
@@ -771,6 +774,7 @@ class Surprisal:
     channels: int = 24
     rank: int = 0
     reach: float = 1.0
+    after_reach: float | None = None
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
     kernel: str = "surprisal_s8"
@@ -792,8 +796,8 @@ class Surprisal:
         def weights(*shape: int) -> np.ndarray:
             return rng.integers(-127, 128, shape).astype(np.int8)
 
-        def sums(channels: int) -> np.ndarray:
-            drawn = rng.normal(0, std_sum * self.reach, (50, channels))
+        def sums(channels: int, reach: float) -> np.ndarray:
+            drawn = rng.normal(0, std_sum * reach, (50, channels))
             return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
 
         head = GaussianHeadS8(
@@ -812,7 +816,8 @@ class Surprisal:
             xi_zero_point=self.xi_zero_point,
             inverse_sigma_q9=inverse_sigma_q9_table(0.1, self.xi_zero_point),
         )
-        return head, sums(self.in_channels), sums(self.channels)
+        after_reach = self.reach if self.after_reach is None else self.after_reach
+        return head, sums(self.in_channels, self.reach), sums(self.channels, after_reach)
 
     def vectors(self) -> Vectors:
         head, before, after = self.draw()
@@ -1214,6 +1219,7 @@ C_CASES: list[Case] = [
     Surprisal("odd", 234, in_channels=13, channels=31, rank=7),
     Surprisal("largest", 235, in_channels=256, channels=64, rank=256),
     Surprisal("saturates", 236, reach=1e7, rank=8),
+    Surprisal("before_saturates", 242, reach=1e7, after_reach=1.0),
     Surprisal("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
     Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6),
     Surprisal("quiet", 238, reach=0.01, offset_limit=100),

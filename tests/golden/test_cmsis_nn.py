@@ -4,6 +4,9 @@ What runs is the C that the lowering writes. Each platform compiles and starts o
 all cases; each case is a test of its own.
 """
 
+import shutil
+import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,12 +21,12 @@ from snapcli.fixedpoint import surprisal_s8
 from snapcli.graph.graph import Graph, Layer
 from snapcli.kernels import closure, cmsis_nn_dir
 
-from .c_runner import FIRMWARE, Host, Platform, Qemu, missing_tools
-from .cases import C_CASES, ORACLE_CASES, OracleCase, Surprisal
+from .c_runner import FIRMWARE, Host, Platform, Qemu, call, missing_tools
+from .cases import C_CASES, ORACLE_CASES, Binary, OracleCase, Surprisal, Window
 from .lowered import OPERATORS, Program, inputs_of, layer_of, lower, program_text, run
 
 
-class Elsewhere(Exception):
+class ElsewhereError(Exception):
     """Raised where a layer goes to the fallback."""
 
 
@@ -31,7 +34,7 @@ class Fallback:
     name = "fallback"
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
-        raise Elsewhere(layer.name)
+        raise ElsewhereError(layer.name)
 
 
 KERNELS = CmsisNn(Fallback())
@@ -40,7 +43,7 @@ KERNELS = CmsisNn(Fallback())
 def is_arms(case: OracleCase) -> bool:
     try:
         lower(case, KERNELS)
-    except Elsewhere:
+    except ElsewhereError:
         return False
     return True
 
@@ -226,3 +229,77 @@ def test_tflite_equals_arm_on_cortex_m7(name: str, cortex_m7: dict[str, np.ndarr
 def test_only_what_arm_cannot_do_goes_elsewhere() -> None:
     elsewhere = {(case.kernel, case.name) for case in LAYERS if not is_arms(case)}
     assert elsewhere == ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c for c in C_CASES if c.kernel in OPERATORS and c not in ORACLE_CASES],
+    ids=lambda case: f"{case.kernel}-{case.name}",
+)
+def test_shifts_that_arm_cannot_do_go_elsewhere(case: OracleCase) -> None:
+    with pytest.raises(ElsewhereError):
+        lower(case, KERNELS)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel": "conv_s8", "in_hwc": (1, 1, 32768), "out_c": 1, "size": (1, 1)},
+        {"kernel": "conv_s8", "in_hwc": (1, 32768, 1), "out_c": 1, "size": (1, 1)},
+        {"kernel": "conv_s8", "in_hwc": (3, 3, 4096), "out_c": 1},
+        {"kernel": "depthwise_conv_s8", "in_hwc": (1, 1, 32768), "out_c": 32768, "size": (1, 1)},
+    ],
+    ids=["channels", "width", "columns", "depthwise"],
+)
+def test_sizes_that_arm_would_cut_go_elsewhere(changes: dict) -> None:
+    with pytest.raises(ElsewhereError):
+        lower(Window(name="large", seed=1, **changes), KERNELS)
+
+
+def test_a_product_that_could_overflow_goes_elsewhere() -> None:
+    fine, overflows = (
+        Binary("mul_s8", "steep", 1, (1, 4), (1, 4), scales=(181.0, 181.0, 2.0**-k)) for k in (0, 1)
+    )
+    assert is_arms(fine)
+    assert not is_arms(overflows)
+
+
+def test_a_3x3_window_far_behind_the_input_takes_the_general_kernel() -> None:
+    case = next(c for c in ARMS if c.kernel == "depthwise_conv_s8" and c.name == "plain")
+    layer, graph = layer_of(case)
+    pointers = {"x": "a", "y": "b"}
+    assert KERNELS.lower(layer, graph, pointers, "s").kernels == {"arm_depthwise_conv_3x3_s8.c"}
+    wider = replace(layer.kernel, out_w=layer.kernel.in_w + 1)
+    layer = replace(layer, kernel=wider)
+    assert KERNELS.lower(layer, graph, pointers, "s").kernels == {"arm_depthwise_conv_s8_opt.c"}
+
+
+def test_a_head_that_arm_cannot_compute_is_named() -> None:
+    head, _, _ = HEADS[0].draw()
+    steep = replace(head, xi=replace(head.xi, shift=-31))
+    with pytest.raises(ConfigError, match="the head tap2 has a multiplier"):
+        lower_head(steep, "tap2", "table", ("a", "b"), "scratch", "result")
+
+
+def test_constant_bytes_are_what_the_compiler_makes_of_them(tmp_path: Path, cmsis_nn: Path) -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    include = [f"-I{cmsis_nn / 'Include'}", f"-I{FIRMWARE / 'cmsis-nn'}"]
+    compiler = ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-std=c11", *include]
+    sums = ("(const int32_t *)0", "(const int32_t *)0")
+    heads = [
+        lower_head(case.draw()[0], f"head_{case.name}", "0", sums, "scratch", "*(uint32_t *)0")
+        for case in HEADS
+    ]
+    for found in ([lower(case, KERNELS) for case in ARMS], heads):
+        text = "\n".join([PRELUDE, *(lowered.definitions for lowered in found)])
+        (tmp_path / "constants.c").write_text(text)
+        call([*compiler, "-fkeep-static-consts", "-c", "constants.c"], tmp_path)
+        listing = subprocess.run(
+            ["arm-none-eabi-nm", "-S", str(tmp_path / "constants.o")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        sizes = [line.split()[1] for line in listing.splitlines() if len(line.split()) == 4]
+        assert sum(int(size, 16) for size in sizes) == sum(part.constant_bytes for part in found)

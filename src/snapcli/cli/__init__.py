@@ -53,7 +53,9 @@ def _register() -> None:
 
     for module in (train, calibrate, quantize, export_c, flash, bench, demo, run, show, doctor):
         name = module.__name__.rpartition(".")[2]
-        app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(getattr(module, name))
+        app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
+            getattr(module, name)
+        )
     group = typer.Typer(rich_markup_mode=None)
     for name, function in kernels.COMMANDS.items():
         examples = [line for line in kernels.EXAMPLES if line.split()[2] == name]

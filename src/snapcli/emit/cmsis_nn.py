@@ -53,7 +53,7 @@ _SOFTMAX_CLASSES_MAX = 255
 _DIMS_BYTES = 16
 _CONV_PARAMS_BYTES, _DEPTHWISE_PARAMS_BYTES, _POOL_PARAMS_BYTES = 40, 44, 24
 _QUANT_BYTES = 8
-_HEAD_BYTES = 100
+_HEAD_BYTES = 84
 
 
 class CmsisNn:
@@ -121,7 +121,9 @@ def lower_head(
     size = 2 * (head.in_channels + head.rank)
     return Lowered(
         definitions="\n".join([*arrays, f"{declared} = {{\n{lines}}};\n"]),
-        call=_call("arm_snap_surprisal_s8", _context(scratch, size), f"&{name}", *sums, f"&{result}"),
+        call=_call(
+            "arm_snap_surprisal_s8", _context(scratch, size), f"&{name}", *sums, f"&{result}"
+        ),
         kernels=frozenset({"arm_snap_surprisal_s8.c"}),
         constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes + _HEAD_BYTES,
         scratch_bytes=size,
@@ -129,9 +131,7 @@ def lower_head(
     )
 
 
-def _lower(
-    layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str
-) -> Lowered | None:
+def _lower(layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered | None:
     name = re.sub(r"\W", "_", f"{layer.name}_layer")
     sources = [pointers[source] for source in layer.sources]
     target = pointers[layer.target]
@@ -171,7 +171,7 @@ def _convolution(
     if depthwise:
         params["ch_mult"] = str(kernel.out_c // kernel.in_c)
     inputs = 1 if depthwise else kernel.out_c, kernel.kernel_h, kernel.kernel_w
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "weights": kernel.weights,
         "bias": out.bias,
         "multiplier": out.mantissa,
