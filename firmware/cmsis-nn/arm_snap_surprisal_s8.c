@@ -35,27 +35,44 @@ __STATIC_FORCEINLINE int32_t place(const int32_t i, const int32_t length)
     return i;
 }
 
-/* Adds the products of z with one row of weights, and returns the end of that row. */
-__STATIC_FORCEINLINE const int8_t *
-dot(const int8_t *weights, const int16_t *z, const int32_t length, int32_t *sum)
+/* Adds the products of z with a row of each of two matrices, and moves both on to their
+ * next rows. Two at once, because they share the loads of z. */
+__STATIC_FORCEINLINE void dot_2(const int8_t **weights_0,
+                                const int8_t **weights_1,
+                                const int16_t *z,
+                                const int32_t length,
+                                int32_t *sum_0,
+                                int32_t *sum_1)
 {
-    int32_t acc = *sum;
-    int32_t left = length;
+    const int8_t *w_0 = *weights_0;
+    const int8_t *w_1 = *weights_1;
+    const int8_t *const end = w_0 + length;
+    int32_t acc_0 = *sum_0;
+    int32_t acc_1 = *sum_1;
 #if defined(ARM_MATH_DSP)
-    for (; left >= 4; left -= 4)
+    const int8_t *const blocks_end = w_0 + (length & ~3);
+    while (w_0 != blocks_end)
     {
-        int32_t w_02, w_13;
-        weights = read_and_pad_reordered(weights, &w_02, &w_13);
-        acc = SMLAD(w_02, arm_nn_read_q15x2_ia(&z), acc);
-        acc = SMLAD(w_13, arm_nn_read_q15x2_ia(&z), acc);
+        int32_t even_0, odd_0, even_1, odd_1;
+        const int32_t z_even = arm_nn_read_q15x2_ia(&z);
+        const int32_t z_odd = arm_nn_read_q15x2_ia(&z);
+        w_0 = read_and_pad_reordered(w_0, &even_0, &odd_0);
+        w_1 = read_and_pad_reordered(w_1, &even_1, &odd_1);
+        acc_0 = SMLAD(even_0, z_even, acc_0);
+        acc_1 = SMLAD(even_1, z_even, acc_1);
+        acc_0 = SMLAD(odd_0, z_odd, acc_0);
+        acc_1 = SMLAD(odd_1, z_odd, acc_1);
     }
 #endif
-    for (; left > 0; left--)
+    while (w_0 != end)
     {
-        acc += *weights++ * *z++;
+        acc_0 += *w_0++ * *z;
+        acc_1 += *w_1++ * *z++;
     }
-    *sum = acc;
-    return weights;
+    *weights_0 = w_0;
+    *weights_1 = w_1;
+    *sum_0 = acc_0;
+    *sum_1 = acc_1;
 }
 
 /* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because
@@ -102,16 +119,24 @@ arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
     if (params->rank)
     {
         int16_t *latent = z + inputs;
-        const int8_t *weights = params->projector;
-        for (int32_t j = 0; j < params->rank; j++)
+        const int32_t rank = params->rank;
+        /* Rows j and j + half; with an odd rank the middle one is computed by both. */
+        const int32_t half = rank / 2;
+        const int32_t pairs = rank - half;
+        const int8_t *lower = params->projector;
+        const int8_t *upper = params->projector + half * inputs;
+        for (int32_t j = 0; j < pairs; j++)
         {
-            int32_t sum = 0;
-            weights = dot(weights, z, inputs, &sum);
-            sum = requantize(sum, params->latent.multiplier, params->latent.shift);
-            latent[place(j, params->rank)] = (int16_t)CLAMP(sum, NN_Q15_MAX, NN_Q15_MIN);
+            int32_t sum[2] = {0, 0};
+            dot_2(&lower, &upper, z, inputs, &sum[0], &sum[1]);
+            for (int32_t k = 0; k < 2; k++)
+            {
+                const int32_t scaled = requantize(sum[k], params->latent.multiplier, params->latent.shift);
+                latent[place(j + k * half, rank)] = (int16_t)CLAMP(scaled, NN_Q15_MAX, NN_Q15_MIN);
+            }
         }
         z = latent;
-        inputs = params->rank;
+        inputs = rank;
     }
 
     const int8_t *mean_weights = params->mean_weights;
@@ -121,8 +146,7 @@ arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
     {
         int32_t mean = 0;
         int32_t xi = params->xi_bias[i];
-        mean_weights = dot(mean_weights, z, inputs, &mean);
-        xi_weights = dot(xi_weights, z, inputs, &xi);
+        dot_2(&mean_weights, &xi_weights, z, inputs, &mean, &xi);
         mean = requantize(mean, params->mean.multiplier, params->mean.shift);
         xi = requantize(xi, params->xi.multiplier, params->xi.shift);
         /* The offset comes after the limits, because adding it first could overflow. */

@@ -777,6 +777,7 @@ class Surprisal:
     after_reach: float | None = None
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
+    xi_scale: float = 0.02
     kernel: str = "surprisal_s8"
 
     def draw(self) -> tuple[GaussianHeadS8, np.ndarray, np.ndarray]:
@@ -788,7 +789,8 @@ class Surprisal:
         def standardize(channels: int, one: int) -> Standardize:
             real = one / (std_sum * rng.uniform(0.1, 10, channels))
             mantissa, shift = quantize_multipliers_shared(real)
-            offset = rng.integers(-self.offset_limit, self.offset_limit, channels, endpoint=True)
+            limit = self.offset_limit * one >> 16  # the same number of deviations in both formats
+            offset = rng.integers(-limit, limit, channels, endpoint=True)
             return Standardize(
                 mantissa, np.clip(offset, -INT32.max, INT32.max, dtype=np.int32), shift
             )
@@ -814,7 +816,7 @@ class Surprisal:
             xi_bias=rng.integers(-(2**16), 2**16, self.channels).astype(np.int32),
             xi=Multiplier(1_200_000_000, -13),
             xi_zero_point=self.xi_zero_point,
-            inverse_sigma_q9=inverse_sigma_q9_table(0.1, self.xi_zero_point),
+            inverse_sigma_q9=inverse_sigma_q9_table(self.xi_scale, self.xi_zero_point),
         )
         after_reach = self.reach if self.after_reach is None else self.after_reach
         return head, sums(self.in_channels, self.reach), sums(self.channels, after_reach)
@@ -1217,11 +1219,13 @@ C_CASES: list[Case] = [
     Surprisal("length_1", 232, in_channels=1, channels=1),
     Surprisal("rank_1", 233, in_channels=3, channels=5, rank=1),
     Surprisal("odd", 234, in_channels=13, channels=31, rank=7),
-    Surprisal("largest", 235, in_channels=256, channels=64, rank=256),
-    Surprisal("saturates", 236, reach=1e7, rank=8),
-    Surprisal("before_saturates", 242, reach=1e7, after_reach=1.0),
+    Surprisal(
+        "largest", 235, in_channels=256, channels=64, rank=256, reach=0.1, offset_limit=1 << 14
+    ),
+    Surprisal("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
+    Surprisal("before_saturates", 249, reach=1e7, after_reach=1.0),
     Surprisal("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
-    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6),
+    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
     Surprisal("quiet", 238, reach=0.01, offset_limit=100),
     Surprisal("xi_low", 239, xi_zero_point=-128),
     Surprisal("xi_high", 240, xi_zero_point=127),
