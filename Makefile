@@ -41,6 +41,7 @@ $(READY): pyproject.toml | tools
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade pip
 	$(VENV)/bin/python -m pip install --quiet --editable ".[train,dev]"
+	@$(SNAP) kernels fetch || echo "note: all but the kernel set cmsis-nn works without them"
 	@touch $@
 
 # Debian's and Ubuntu's packages; elsewhere the names are told.

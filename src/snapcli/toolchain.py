@@ -1,10 +1,11 @@
-"""The only place that starts the compiler, its companions and the emulator."""
+"""The only place that starts the compiler, its companions, the emulator and pip."""
 
 import errno
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -222,6 +223,28 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def download_wheel(requirement: str, folder: Path) -> None:
+    """Ask the package index of this Python for one wheel, without what it depends on."""
+    options = ["--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20"]
+    options += ["--quiet", "--no-input", "--disable-pip-version-check", "--dest", str(folder)]
+    result = subprocess.run(
+        [sys.executable, "-m", "pip", "download", *options, requirement],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
+        # An index gets many lines of warnings before the one that tells.
+        told = next((line for line in lines if line.startswith("ERROR: ")), lines[-1])
+        raise ToolchainError(
+            f"pip cannot download {requirement}: {told.removeprefix('ERROR: ').strip()}",
+            "Check the network.",
+        )
 
 
 def _run(

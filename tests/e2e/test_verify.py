@@ -39,14 +39,14 @@ def test_inputs_may_be_given(model: str, tmp_path: Path) -> None:
 
 def broken(monkeypatch: pytest.MonkeyPatch, kernel: str, old: str, new: str) -> None:
     """The library with one line of one kernel changed."""
-    original = export_c.library_files
+    original = export_c.snapuq_files
 
     def files() -> dict[str, str]:
         found = original()
         assert old in found[kernel]
         return {**found, kernel: found[kernel].replace(old, new)}
 
-    monkeypatch.setattr(export_c, "library_files", files)
+    monkeypatch.setattr(export_c, "snapuq_files", files)
 
 
 def test_the_first_layer_that_differs_is_named_with_both_values(

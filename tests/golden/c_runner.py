@@ -63,35 +63,37 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Host:
-    """The runner with address and undefined-behaviour sanitizers."""
+    """This machine, with address and undefined-behaviour sanitizers."""
 
     tools = ("cc",)
+    compiler = ("cc", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    linking = ()
+    startup = ()
 
-    def build(self, folder: Path) -> list[str]:
-        binary = folder / "runner"
-        sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-        _call(["cc", *FLAGS, *sanitize, *map(str, SOURCES), "-o", str(binary)])
-        return [str(binary), "cases", "results"]
+    def command(self, program: str, *arguments: str) -> list[str]:
+        return [f"./{program}", *arguments]
 
 
 @dataclass(frozen=True)
 class Qemu:
-    """The runner on an emulated Cortex-M, files by semihosting."""
+    """An emulated Cortex-M, files by semihosting."""
 
     cpu: str
     machine: str
     tools = ("arm-none-eabi-gcc", "qemu-system-arm")
+    linking = ("--specs=rdimon.specs", f"-T{FIRMWARE / 'semihost' / 'mps2.ld'}")
+    startup = (FIRMWARE / "semihost" / "startup.c",)
 
-    def build(self, folder: Path) -> list[str]:
-        elf = folder / "runner.elf"
-        script = FIRMWARE / "semihost" / "mps2.ld"
-        target = [f"-mcpu={self.cpu}", "-mthumb", "-O2", "--specs=rdimon.specs", f"-T{script}"]
-        sources = [*SOURCES, FIRMWARE / "semihost" / "startup.c"]
-        _call(["arm-none-eabi-gcc", *FLAGS, *target, *map(str, sources), "-o", str(elf)])
+    @property
+    def compiler(self) -> tuple[str, ...]:
+        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", "-O2")
+
+    def command(self, program: str, *arguments: str) -> list[str]:
+        told = ",".join(f"arg={word}" for word in (program, *arguments))
         return [
             *["qemu-system-arm", "-M", self.machine, "-nographic", "-monitor", "none"],
-            *["-serial", "none", "-kernel", str(elf), "-semihosting-config"],
-            "enable=on,target=native,arg=runner,arg=cases,arg=results",
+            *["-serial", "none", "-kernel", program, "-semihosting-config"],
+            f"enable=on,target=native,{told}",
         ]
 
 
@@ -105,9 +107,10 @@ def missing_tools(platform: Platform) -> list[str]:
 
 def run(platform: Platform, folder: Path, cases: Sequence[Vectors]) -> list[bytes]:
     """Results of all cases, from one start of the runner, built in folder."""
-    command = platform.build(folder)
+    sources = map(str, (*SOURCES, *platform.startup))
+    call([*platform.compiler, *FLAGS, *platform.linking, *sources, "-o", "runner"], folder)
     (folder / "cases").write_bytes(_u32(len(cases)) + b"".join(map(_pack, cases)))
-    _call(command, folder)
+    call(platform.command("runner", "cases", "results"), folder)
     data, results = (folder / "results").read_bytes(), []
     while data:
         end = 4 + int.from_bytes(data[:4], "little")
@@ -127,6 +130,7 @@ def _u32(value: int) -> bytes:
     return value.to_bytes(4, "little")
 
 
-def _call(command: list[str], folder: Path | None = None) -> None:
+def call(command: Sequence[str], folder: Path) -> None:
+    """Run a command in the folder; fails with all that it said."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}{done.stderr}"

@@ -861,7 +861,10 @@ class Requantize:
 
 @dataclass(frozen=True)
 class Surprisal:
-    """surprisal_s8; reach scales the sums, so that a large one saturates every step."""
+    """surprisal_s8; reach scales the sums, so that a large one saturates every step.
+
+    after_reach, if given, is that of the sums after the block alone.
+    """
 
     name: str
     seed: int
@@ -869,11 +872,14 @@ class Surprisal:
     channels: int = 24
     rank: int = 0
     reach: float = 1.0
+    after_reach: float | None = None
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
+    xi_scale: float = 0.02
     kernel: str = "surprisal_s8"
 
-    def vectors(self) -> Vectors:
+    def draw(self) -> tuple[GaussianHeadS8, np.ndarray, np.ndarray]:
+        """The head, pooled sums before the block and after it [50, channels] int32."""
         rng = np.random.default_rng(self.seed)
         inputs = self.rank or self.in_channels
         std_sum = 900.0  # of the pooled sums that the parameters are made for
@@ -881,7 +887,8 @@ class Surprisal:
         def standardize(channels: int, one: int) -> Standardize:
             real = one / (std_sum * rng.uniform(0.1, 10, channels))
             mantissa, shift = quantize_multipliers_shared(real)
-            offset = rng.integers(-self.offset_limit, self.offset_limit, channels, endpoint=True)
+            limit = self.offset_limit * one >> 16  # the same number of deviations in both formats
+            offset = rng.integers(-limit, limit, channels, endpoint=True)
             return Standardize(
                 mantissa, np.clip(offset, -INT32.max, INT32.max, dtype=np.int32), shift
             )
@@ -889,8 +896,8 @@ class Surprisal:
         def weights(*shape: int) -> np.ndarray:
             return rng.integers(-127, 128, shape).astype(np.int8)
 
-        def sums(channels: int) -> np.ndarray:
-            drawn = rng.normal(0, std_sum * self.reach, (50, channels))
+        def sums(channels: int, reach: float) -> np.ndarray:
+            drawn = rng.normal(0, std_sum * reach, (50, channels))
             return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
 
         head = GaussianHeadS8(
@@ -907,9 +914,13 @@ class Surprisal:
             xi_bias=rng.integers(-(2**16), 2**16, self.channels).astype(np.int32),
             xi=Multiplier(1_200_000_000, -13),
             xi_zero_point=self.xi_zero_point,
-            inverse_sigma_q9=inverse_sigma_q9_table(0.1, self.xi_zero_point),
+            inverse_sigma_q9=inverse_sigma_q9_table(self.xi_scale, self.xi_zero_point),
         )
-        before, after = sums(self.in_channels), sums(self.channels)
+        after_reach = self.reach if self.after_reach is None else self.after_reach
+        return head, sums(self.in_channels, self.reach), sums(self.channels, after_reach)
+
+    def vectors(self) -> Vectors:
+        head, before, after = self.draw()
         arrays = [head.before.mantissa, head.before.offset, head.after.mantissa, head.after.offset]
         arrays += [head.projector, head.mean_weights, head.xi_weights, head.xi_bias]
         sizes = [self.in_channels, self.channels, self.rank]
@@ -1121,7 +1132,10 @@ ORACLE_CASES: list[OracleCase] = [
     replace(CONV, name="per_tensor", seed=30, out_c=50, per_channel=False, ties="near"),
     replace(CONV, name="zero_points_low", seed=27, in_zero_point=-128, out_zero_point=-128),
     replace(CONV, name="zero_points_high", seed=28, in_zero_point=127, out_zero_point=127),
+    replace(CONV, name="one_row", seed=32, in_hwc=(1, 9, 4), size=(1, 3)),
     DEPTHWISE,
+    replace(DEPTHWISE, name="multiplier_4", seed=54, in_hwc=(6, 5, 3), out_c=12),
+    replace(DEPTHWISE, name="even_kernel", seed=55, in_hwc=(7, 6, 10), out_c=10, size=(5, 4)),
     replace(DEPTHWISE, name="multiplier_2", seed=40, out_c=10),
     replace(DEPTHWISE, name="four_channels", seed=41, in_hwc=(6, 5, 8), out_c=8),
     replace(DEPTHWISE, name="one_to_many", seed=42, in_hwc=(6, 5, 1), out_c=7),
@@ -1353,10 +1367,13 @@ C_CASES: list[Case] = [
     Surprisal("length_1", 232, in_channels=1, channels=1),
     Surprisal("rank_1", 233, in_channels=3, channels=5, rank=1),
     Surprisal("odd", 234, in_channels=13, channels=31, rank=7),
-    Surprisal("largest", 235, in_channels=256, channels=64, rank=256),
-    Surprisal("saturates", 236, reach=1e7, rank=8),
+    Surprisal(
+        "largest", 235, in_channels=256, channels=64, rank=256, reach=0.1, offset_limit=1 << 14
+    ),
+    Surprisal("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
+    Surprisal("before_saturates", 249, reach=1e7, after_reach=1.0),
     Surprisal("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
-    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6),
+    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
     Surprisal("quiet", 238, reach=0.01, offset_limit=100),
     Surprisal("xi_low", 239, xi_zero_point=-128),
     Surprisal("xi_high", 240, xi_zero_point=127),

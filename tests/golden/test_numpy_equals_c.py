@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from .c_runner import KERNELS, Host, Platform, Qemu, Vectors, missing_tools, run
-from .cases import C_CASES
+from .cases import C_CASES, Surprisal
 
 IDS = [f"{case.kernel}-{case.name}" for case in C_CASES]
 every_case = pytest.mark.parametrize("index", range(len(C_CASES)), ids=IDS)
@@ -64,3 +64,12 @@ def test_numpy_equals_c_on_cortex_m7(index: int, cortex_m7: list[bytes]) -> None
 
 def test_every_kernel_has_cases() -> None:
     assert {case.kernel for case in C_CASES} == set(KERNELS)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in C_CASES if isinstance(c, Surprisal)], ids=lambda case: case.name
+)
+def test_surprisals_differ_unless_they_are_to_saturate(case: Surprisal) -> None:
+    """A case that saturates for every input would hide what it is there to show."""
+    expected = case.vectors().expected
+    assert (len(set(expected.ravel())) > 10) != (case.name == "saturates")

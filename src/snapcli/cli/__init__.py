@@ -1,6 +1,7 @@
 """The command line: one file per command. Each parses, calls one stage, and renders."""
 
 import errno
+from collections.abc import Sequence
 
 import typer
 
@@ -44,6 +45,7 @@ def _register() -> None:
         export_c,
         flash,
         inspect,
+        kernels,
         quantize,
         run,
         show,
@@ -54,9 +56,21 @@ def _register() -> None:
     stages = (train, calibrate, quantize, export_c, flash, bench)
     for module in (*stages, demo, run, show, inspect, verify, doctor):
         name = module.__name__.rpartition(".")[2]
-        # \b keeps the lines below it as they are.
-        examples = "\n".join(["\b", "Examples:", *(f"  {line}" for line in module.EXAMPLES)])
-        app.command(name.replace("_", "-"), epilog=examples)(getattr(module, name))
+        app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
+            getattr(module, name)
+        )
+    group = typer.Typer(rich_markup_mode=None)
+    for name, function in kernels.COMMANDS.items():
+        examples = [line for line in kernels.EXAMPLES if line.split()[2] == name]
+        group.command(name, epilog=_examples(examples))(function)
+    app.add_typer(
+        group, name="kernels", help=kernels.kernels.__doc__, epilog=_examples(kernels.EXAMPLES)
+    )
+
+
+def _examples(lines: Sequence[str]) -> str:
+    # \b keeps the lines below it as they are.
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 def run_app(arguments: list[str]) -> int:

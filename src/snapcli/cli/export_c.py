@@ -7,6 +7,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import (
     RUNS,
     AsJson,
@@ -53,6 +54,7 @@ def export_c(
     if model is not None:
         options = override(ExportOptions(), target=target, kernels=kernels)
         place = out or Path(f"{model.stem}_c")
+        announce_fetch(options.kernels, cmsis_nn)
         exported = stage.export_model(model, place, options, cmsis_nn)
     else:
         from snapcli.runs import open_run
@@ -60,6 +62,7 @@ def export_c(
 
         chosen = open_run(run, runs_dir)
         options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
+        announce_fetch(options.kernels, cmsis_nn)
         exported = stage.export_c(chosen, options, cmsis_nn)
     if json:
         console.print_json(exported.report)

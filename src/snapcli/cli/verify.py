@@ -7,6 +7,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, ModelFile, RunPath, RunsDir
 from snapcli.config import VerifyOptions, override
 from snapcli.errors import CheckError, UsageError
@@ -42,6 +43,7 @@ def verify(
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
     options = override(VerifyOptions(), target=target, kernels=kernels, inputs=inputs, seed=seed)
+    announce_fetch(options.kernels, cmsis_nn)
     with console.progress("verify") as on_progress:
         if model is not None:
             report = verify_model(model, options, data, cmsis_nn, on_progress)

@@ -1,25 +1,9 @@
-"""snap_heads.c: the integer heads, one constant struct per tap."""
+"""snap_heads.c: the integer heads, one constant per tap."""
 
-from snapcli.emit.text import GENERATED, struct
-from snapcli.graph.monitor import Body
-
-
-def head_name(tap: str) -> str:
-    return f"snap_model_head_{tap}"
+from snapcli.emit.program import Program
+from snapcli.emit.text import GENERATED
 
 
-def table_name(tap: str) -> str:
-    return f"snap_model_inverse_sigma_{tap}"
-
-
-def emit_heads(body: Body) -> str:
-    heads = [
-        struct(
-            head,
-            head_name(tap.after),
-            {"inverse_sigma_q9": table_name(tap.after)},
-            static=False,
-        )
-        for tap, head in zip(body.taps, body.heads, strict=True)
-    ]
-    return "\n".join([GENERATED, '#include "snap_parts.h"\n', *heads])
+def emit_heads(program: Program) -> str:
+    definitions = [head.definitions for head in program.heads]
+    return "\n".join([GENERATED, '#include "snap_parts.h"\n', *definitions])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from snapcli.fixedpoint import GaussianHeadS8
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -12,7 +13,6 @@ class Lowered:
 
     definitions: constants in front of the function that runs the network.
     call: the statement that computes the target.
-    kernels: names of the C files of the kernel set that the call needs.
     constant_bytes: flash that the definitions take.
     scratch_bytes: bytes, aligned to 8, that the call uses at the pointer `scratch`.
     slack: one entry per source: the target may overlap that source, if nobody reads it later,
@@ -21,19 +21,36 @@ class Lowered:
 
     definitions: str
     call: str
-    kernels: frozenset[str]
     constant_bytes: int
     scratch_bytes: int
     slack: tuple[int | None, ...]
 
 
 class KernelSet(Protocol):
-    """name is what the command line calls it; headers are those that its calls need beside
-    snapuq.h."""
+    """name is what the command line calls it; prelude stands in front of the definitions of
+    layers, head_header in front of those of heads, which have the C type head_type."""
 
     name: str
-    headers: tuple[str, ...]
+    prelude: str
+    head_header: str
+    head_type: str
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         """pointers: the C expression of every tensor's first element, by tensor name."""
+        ...
+
+    def lower_head(
+        self,
+        head: GaussianHeadS8,
+        name: str,
+        table: str,
+        sums: tuple[str, str],
+        scratch: str,
+        result: str,
+    ) -> Lowered:
+        """A head as the constant `name`, and the statement that writes `result`, a uint32_t.
+
+        table: the inverse sigmas, which stand elsewhere. sums: pointers to the pooled sums
+        before and after the block.
+        """
         ...

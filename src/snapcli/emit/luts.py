@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from snapcli.emit.heads import table_name
+from snapcli.emit.names import table_name
+from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
 from snapcli.fixedpoint import MapGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
 from snapcli.graph.monitor import Monitor
@@ -21,9 +22,9 @@ def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
     return {TAIL: sigmoid_tail_q16_table()}
 
 
-def tables(monitor: Monitor) -> dict[str, np.ndarray]:
+def tables(program: Program, monitor: Monitor) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {
-        table_name(tap.after): head.inverse_sigma_q9
+        table_name(program.pointers[tap.after]): head.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
     found[EXP] = monitor.confidence.exp_q15
@@ -31,6 +32,6 @@ def tables(monitor: Monitor) -> dict[str, np.ndarray]:
     return {name: table for name, table in found.items() if table.size}
 
 
-def emit_luts(monitor: Monitor) -> str:
-    parts = [array(name, table, static=False) for name, table in tables(monitor).items()]
+def emit_luts(program: Program, monitor: Monitor) -> str:
+    parts = [array(name, table, static=False) for name, table in tables(program, monitor).items()]
     return "\n".join([GENERATED, '#include "snap_parts.h"\n', *parts])

@@ -8,8 +8,8 @@ import numpy as np
 
 from snapcli.emit import luts
 from snapcli.emit.golden import emit_golden
-from snapcli.emit.heads import emit_heads, head_name
-from snapcli.emit.names import c_names
+from snapcli.emit.heads import emit_heads
+from snapcli.emit.names import c_names, head_name
 from snapcli.emit.program import Program
 from snapcli.emit.steps import (
     HeadStep,
@@ -23,7 +23,7 @@ from snapcli.emit.steps import (
     moved,
     sum_buffer,
 )
-from snapcli.emit.text import GENERATED, array, constant_bytes, struct
+from snapcli.emit.text import GENERATED, array, struct
 from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
 from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
@@ -55,14 +55,13 @@ def emit_model(program: Program, monitor: Monitor | None, golden: np.ndarray | N
     if monitor:
         assert golden is not None
         files |= {
-            "snap_heads.c": emit_heads(monitor.body),
-            "snap_luts.c": luts.emit_luts(monitor),
-            "snap_parts.h": _parts(monitor),
+            "snap_heads.c": emit_heads(program),
+            "snap_luts.c": luts.emit_luts(program, monitor),
+            "snap_parts.h": _parts(program, monitor),
             "snap_golden.h": emit_golden(monitor, golden),
         }
-        shared = luts.shared_tables(monitor).values()
-        constants += golden.size
-        constants += sum(map(constant_bytes, (*monitor.body.heads, monitor.confidence, *shared)))
+        constants += golden.size + sum(head.constant_bytes for head in program.heads)
+        constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     files["snap_model.h"] = _header(program, monitor, digest)
     return Emitted(files, digest, constants, program.full.arena_bytes)
@@ -176,20 +175,21 @@ struct snapuq_probe;
     ]
 
 
-def _parts(monitor: Monitor) -> str:
+def _parts(program: Program, monitor: Monitor) -> str:
     """What the generated sources share with each other."""
     types = {"uint16": "uint16_t", "uint32": "uint32_t"}
     lines = [
         f"extern const {types[table.dtype.name]} {name}[{table.size}];"
-        for name, table in luts.tables(monitor).items()
+        for name, table in luts.tables(program, monitor).items()
     ]
     lines += [
-        f"extern const struct snapuq_gaussian_head_s8 {head_name(tap.after)};"
+        f"extern const {program.kernels.head_type} {head_name(program.pointers[tap.after])};"
         for tap in monitor.body.taps
     ]
     joined = "\n".join(lines)
     return (
-        f'{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n#include "snapuq.h"\n\n'
+        f"{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n"
+        f'#include "{program.kernels.head_header}"\n\n'
         f"{joined}\n\n#endif\n"
     )
 
@@ -199,7 +199,8 @@ def emit_source(program: Program, monitor: Monitor | None, trace: bool = False) 
     snap_model_trace(index of the step, values, their bytes), which is the caller's."""
     layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
     parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
-    parts += [f'#include "{name}"\n' for name in program.headers]
+    if program.kernels.prelude:
+        parts.append(program.kernels.prelude)
     if monitor:
         parts.append('#include "snap_parts.h"\n')
     if trace:
@@ -305,12 +306,7 @@ def _monitor_call(step: SumStep | HeadStep, program: Program) -> str:
             f"snapuq_pool_sum_s8({name}, {tensor.positions}, {tensor.channels}, "
             f"{tensor.zero_point}, {sum_buffer(name)});"
         )
-    before, after = (sum_buffer(program.pointers[t]) for t in (step.tap.before, step.tap.after))
-    return (
-        f"result->surprisal_q16[{step.index}] =\n        "
-        f"snapuq_surprisal_s8(&{head_name(step.tap.after)}, {before}, {after}, "
-        f"{head_scratch(step.index)});"
-    )
+    return program.heads[step.index].call
 
 
 def _trace(index: int, step: Step, program: Program) -> str:

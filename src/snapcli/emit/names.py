@@ -13,6 +13,15 @@ _TAKEN = re.compile(
 )
 
 
+def head_name(tap: str) -> str:
+    """tap: the C name of the tensor after the block."""
+    return f"snap_model_head_{tap}"
+
+
+def table_name(tap: str) -> str:
+    return f"snap_model_inverse_sigma_{tap}"
+
+
 def c_names(names: Iterable[str]) -> dict[str, str]:
     """{name: identifier}, each identifier once."""
     found: dict[str, str] = {}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from snapcli.emit.lowering import KernelSet, Lowered
-from snapcli.emit.names import c_names
-from snapcli.emit.steps import Step, layer_scratch, lives, order
+from snapcli.emit.names import c_names, head_name, table_name
+from snapcli.emit.steps import Step, head_scratch, layer_scratch, lives, order, sum_buffer
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.monitor import Body
 from snapcli.graph.order import smallest_order
@@ -25,16 +25,16 @@ class Program:
     """plain: the plan without the monitor's buffers; full: with them; equal without a monitor.
 
     results are the tensors that the caller reads at the end; pointers holds the C expression of
-    each tensor's first element, lowered is by layer name.
+    each tensor's first element; lowered is by layer name, heads by tap.
     """
 
     graph: Graph
     body: Body | None
     results: tuple[str, ...]
-    kernels: str
-    headers: tuple[str, ...]
+    kernels: KernelSet
     pointers: dict[str, str]
     lowered: dict[str, Lowered]
+    heads: tuple[Lowered, ...]
     steps: list[Step]
     plain: Plan
     full: Plan
@@ -50,9 +50,21 @@ def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Progra
         for layer in graph.layers
     }
 
+    heads = tuple(
+        kernels.lower_head(
+            head,
+            head_name(pointers[tap.after]),
+            table_name(pointers[tap.after]),
+            (sum_buffer(pointers[tap.before]), sum_buffer(pointers[tap.after])),
+            head_scratch(i),
+            f"result->surprisal_q16[{i}]",
+        )
+        for i, (tap, head) in enumerate(zip(taps, body.heads if body else (), strict=True))
+    )
+
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
         steps = order(layers, taps, moves)
-        found = lives(graph, body, results, steps, lowered)
+        found = lives(graph, results, steps, lowered, heads)
         plain = plan_arena(found.network, slack=found.slack)
         full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
         return plain, full, steps
@@ -87,7 +99,7 @@ def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Progra
         best = _with_moves(best, lambda kept: arrange(chosen, kept), moves, graph)
     plain, full, steps = best
     return Program(
-        graph, body, results, kernels.name, kernels.headers, pointers, lowered, steps, plain, full
+        graph, body, results, kernels, pointers, lowered, heads, steps, plain=plain, full=full
     )
 
 

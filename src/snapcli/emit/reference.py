@@ -3,12 +3,15 @@
 from snapcli.emit.lowering import Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.text import constant_bytes, struct
+from snapcli.fixedpoint import GaussianHeadS8
 from snapcli.graph.graph import Graph, Layer
 
 
 class Reference:
     name = "reference"
-    headers: tuple[str, ...] = ()
+    prelude = ""
+    head_header = "snapuq.h"
+    head_type = "struct snapuq_gaussian_head_s8"
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         parameters = f"{pointers[layer.target]}_layer"
@@ -18,8 +21,25 @@ class Reference:
         return Lowered(
             definitions=struct(layer.kernel, parameters, {}),
             call=f"{layer.c_function}(&{parameters}, {sources}, {pointers[layer.target]});",
-            kernels=frozenset({f"{layer.c_function}.c"}),
             constant_bytes=constant_bytes(layer.kernel),
             scratch_bytes=0,
             slack=slack(layer),
+        )
+
+    def lower_head(
+        self,
+        head: GaussianHeadS8,
+        name: str,
+        table: str,
+        sums: tuple[str, str],
+        scratch: str,
+        result: str,
+    ) -> Lowered:
+        call = f"snapuq_surprisal_s8(&{name}, {', '.join(sums)}, {scratch});"
+        return Lowered(
+            definitions=struct(head, name, {"inverse_sigma_q9": table}, static=False),
+            call=f"{result} =\n        {call}",
+            constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
+            scratch_bytes=2 * (head.in_channels + head.rank),
+            slack=(None, None),
         )

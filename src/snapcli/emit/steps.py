@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from snapcli.emit.lowering import Lowered
 from snapcli.fixedpoint import ConvS8
 from snapcli.graph.graph import Graph, Layer
-from snapcli.graph.monitor import Body, TapTensors
+from snapcli.graph.monitor import TapTensors
 from snapcli.graph.plan import Buffer
 
 
@@ -115,10 +115,10 @@ class Lives:
 
 def lives(
     graph: Graph,
-    body: Body | None,
     results: Collection[str],
     steps: Sequence[Step],
     lowered: Mapping[str, Lowered],
+    heads: Sequence[Lowered],
 ) -> Lives:
     """results: tensors that the caller reads at the end."""
     born: dict[str, int] = {}
@@ -162,9 +162,8 @@ def lives(
             dies[place[graph.stored(step.tensor)]] = i
             monitor.add(name)
         else:
-            assert body is not None
-            head, name = body.heads[step.index], head_scratch(step.index)
-            create(name, 2 * (head.in_channels + head.rank), i)
+            name = head_scratch(step.index)
+            create(name, heads[step.index].scratch_bytes, i)
             monitor.add(name)
             for tensor in (step.tap.before, step.tap.after):
                 dies[sum_buffer(tensor)] = i

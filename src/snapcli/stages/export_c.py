@@ -3,6 +3,7 @@
 Refused before anything is left behind if it does not fit the target.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from snapcli.config import ExportOptions
 from snapcli.data import load_dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
+from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.folder import (
     EXAMPLE,
     KERNELS,
@@ -30,11 +32,20 @@ from snapcli.emit.folder import (
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
 from snapcli.graph.monitor import Monitor, load_monitor
+from snapcli.kernels import (
+    CMSIS_NN,
+    CMSIS_NN_VERSION,
+    LICENCE,
+    cmsis_nn_dir,
+    cmsis_nn_files,
+    snapuq_files,
+)
 from snapcli.runs import Run, disk_errors, read_json, replaced, write_json
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target, load_target
 
 SCHEMA = 1
+_ARM_CALL = re.compile(r"^ +(arm_\w+)\(", re.MULTILINE)
 REPORT = "export.json"
 GOLDEN = 8
 # What a firmware needs beside model and kernels: link, startup and application in flash; the
@@ -133,13 +144,24 @@ def read_model(path: Path) -> bytes:
 
 def kernel_set(name: str, cmsis_nn: Path | None) -> tuple[KernelSet, dict[str, str]]:
     """The set of that name, and the files that its calls may need: {path in KERNELS: text}."""
-    return Reference(), library_files()
+    library = snapuq_files()
+    if name == Reference.name:
+        return Reference(), library
+    return CmsisNn(Reference()), library | cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
 
 
-def library_files() -> dict[str, str]:
-    folder = toolchain.firmware_dir() / "snapuq"
-    sources = sorted([*folder.glob("include/*.h"), *folder.glob("src/*.[ch]")])
-    return {path.name: path.read_text("utf-8") for path in sources}
+def kernel_files(library: Mapping[str, str], generated: Mapping[str, str]) -> dict[str, str]:
+    """{path in the exported folder: text} of the kernels that the generated files need."""
+    picked = needed_files(library, generated.values())
+    known = {Path(path).stem for path in picked}
+    called = {name for text in generated.values() for name in _ARM_CALL.findall(text)}
+    if missing := sorted(called - known):
+        raise ArtifactError(
+            f"this CMSIS-NN has no {missing[0]}", f"Use version {CMSIS_NN_VERSION}."
+        )
+    if any(path.startswith(f"{CMSIS_NN}/") for path in picked) and LICENCE in library:
+        picked.append(LICENCE)
+    return {f"{KERNELS}/{path}": library[path] for path in picked}
 
 
 def _is_export(folder: Path) -> bool:
@@ -164,9 +186,7 @@ def _write(
     target: Target,
 ) -> Exported:
     """All files into `out`, which will be renamed to `place`."""
-    files = dict(emitted.files)
-    picked = needed_files(library, emitted.files.values())
-    files |= {f"{KERNELS}/{path}": library[path] for path in picked}
+    files = {**emitted.files, **kernel_files(library, emitted.files)}
     sources = [out / name for name in files if name.endswith(".c")]
     theirs = sorted({name.rpartition("/")[0] for name in files if name.startswith(THIRD_PARTY)})
     files[EXAMPLE] = emit_example(program, monitor)
@@ -190,7 +210,7 @@ def _write(
         schema=SCHEMA,
         source=source,
         target=target.name,
-        kernels=program.kernels,
+        kernels=program.kernels.name,
         model_id=emitted.model_id,
         folder=place,
         macs=program.graph.macs,

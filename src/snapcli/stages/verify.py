@@ -16,7 +16,6 @@ from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.config import VerifyOptions
 from snapcli.emit import Program, build_program, emit_model, emit_source
-from snapcli.emit.closure import needed_files
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, UsageError
@@ -25,7 +24,7 @@ from snapcli.graph.litert import reference_tensors
 from snapcli.graph.monitor import MODEL_FILE, Monitor, load_monitor
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
-from snapcli.stages.export_c import kernel_set, read_model
+from snapcli.stages.export_c import kernel_files, kernel_set, read_model
 from snapcli.targets import load_target
 
 TFLITE, NUMPY, HOST = "TFLite's reference kernels", "the numpy reference", "C on this machine"
@@ -135,7 +134,7 @@ def _verify(
         _compare(program, *before, *after) for before, after in itertools.pairwise(values)
     )
     count = len(next(iter(inputs.values())))
-    return VerifyReport(source, target.name, program.kernels, count, links)
+    return VerifyReport(source, target.name, program.kernels.name, count, links)
 
 
 def _random(graph: Graph, options: VerifyOptions) -> dict[str, NDArray]:
@@ -183,7 +182,7 @@ def _write(
     golden = np.zeros((1, *tensor.shape), np.int8) if monitor else None
     files = dict(emit_model(program, monitor, golden).files)
     files["snap_model.c"] = emit_source(program, monitor, trace=True)
-    files |= {path: library[path] for path in needed_files(library, files.values())}
+    files |= kernel_files(library, files)
     files["tracer.c"] = emit_tracer(program)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,164 @@
+#include "arm_snap_surprisal_s8.h"
+
+#include "arm_nnsupportfunctions.h"
+
+#define RESIDUAL_LIMIT_Q16 (1 << 23)
+
+/* arm_nn_requantize() with a left shift that saturates. */
+__STATIC_FORCEINLINE int32_t requantize(int32_t val, const int32_t multiplier, const int32_t shift)
+{
+    if (shift > 0)
+    {
+        val = val < NN_Q31_MIN >> shift ? NN_Q31_MIN : val > NN_Q31_MAX >> shift ? NN_Q31_MAX : val * (1 << shift);
+    }
+    return arm_nn_requantize(val, multiplier, MIN(shift, 0));
+}
+
+/* Does not saturate: the sum of two int32 numbers. */
+__STATIC_FORCEINLINE int64_t standardize(const arm_snap_standardize *params, const int32_t channel, const int32_t sum)
+{
+    return (int64_t)requantize(sum, params->multiplier[channel], params->shift) + params->offset[channel];
+}
+
+/* Where element i of a vector stands: in the order in which read_and_pad_reordered()
+ * unpacks four weights, so that SMLAD takes both as they come. */
+__STATIC_FORCEINLINE int32_t place(const int32_t i, const int32_t length)
+{
+#if defined(ARM_MATH_DSP)
+    if (i < (length & ~3))
+    {
+        return (i & ~3) | ((i & 1) << 1) | ((i >> 1) & 1);
+    }
+#else
+    (void)length;
+#endif
+    return i;
+}
+
+/* Adds the products of z with a row of each of two matrices, and moves both on to their
+ * next rows. Two at once, because they share the loads of z. */
+__STATIC_FORCEINLINE void dot_2(const int8_t **weights_0,
+                                const int8_t **weights_1,
+                                const int16_t *z,
+                                const int32_t length,
+                                int32_t *sum_0,
+                                int32_t *sum_1)
+{
+    const int8_t *w_0 = *weights_0;
+    const int8_t *w_1 = *weights_1;
+    const int8_t *const end = w_0 + length;
+    int32_t acc_0 = *sum_0;
+    int32_t acc_1 = *sum_1;
+#if defined(ARM_MATH_DSP)
+    const int8_t *const blocks_end = w_0 + (length & ~3);
+    while (w_0 != blocks_end)
+    {
+        int32_t even_0, odd_0, even_1, odd_1;
+        const int32_t z_even = arm_nn_read_q15x2_ia(&z);
+        const int32_t z_odd = arm_nn_read_q15x2_ia(&z);
+        w_0 = read_and_pad_reordered(w_0, &even_0, &odd_0);
+        w_1 = read_and_pad_reordered(w_1, &even_1, &odd_1);
+        acc_0 = SMLAD(even_0, z_even, acc_0);
+        acc_1 = SMLAD(even_1, z_even, acc_1);
+        acc_0 = SMLAD(odd_0, z_odd, acc_0);
+        acc_1 = SMLAD(odd_1, z_odd, acc_1);
+    }
+#endif
+    while (w_0 != end)
+    {
+        acc_0 += *w_0++ * *z;
+        acc_1 += *w_1++ * *z++;
+    }
+    *weights_0 = w_0;
+    *weights_1 = w_1;
+    *sum_0 = acc_0;
+    *sum_1 = acc_1;
+}
+
+/* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because
+ * the compiler's 64-bit division is large. */
+static uint32_t mean_of(const uint64_t total, const uint32_t count)
+{
+    const uint32_t high = (uint32_t)(total >> 32);
+    const uint32_t low = (uint32_t)total;
+    if (high >= count)
+    {
+        return NN_Q31_MAX;
+    }
+    const uint32_t middle = (high << 16) | (low >> 16);
+    const uint32_t rest = ((middle % count) << 16) | (low & 0xFFFF);
+    const uint32_t mean = ((middle / count) << 16) | (rest / count);
+    return MIN(mean, (uint32_t)NN_Q31_MAX);
+}
+
+int32_t arm_snap_surprisal_s8_get_buffer_size(const arm_snap_surprisal_params *params)
+{
+    return (params->in_channels + params->rank) * (int32_t)sizeof(int16_t);
+}
+
+arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
+                                          const arm_snap_surprisal_params *params,
+                                          const int32_t *sum_before,
+                                          const int32_t *sum_after,
+                                          uint32_t *surprisal_q16)
+{
+    int16_t *z = (int16_t *)ctx->buf;
+    int32_t inputs = params->in_channels;
+
+    if (z == NULL)
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+
+    for (int32_t c = 0; c < inputs; c++)
+    {
+        const int64_t x = standardize(&params->before, c, sum_before[c]);
+        z[place(c, inputs)] = (int16_t)CLAMP(x, NN_Q15_MAX, NN_Q15_MIN);
+    }
+
+    if (params->rank)
+    {
+        int16_t *latent = z + inputs;
+        const int32_t rank = params->rank;
+        /* Rows j and j + half; with an odd rank the middle one is computed by both. */
+        const int32_t half = rank / 2;
+        const int32_t pairs = rank - half;
+        const int8_t *lower = params->projector;
+        const int8_t *upper = params->projector + half * inputs;
+        for (int32_t j = 0; j < pairs; j++)
+        {
+            int32_t sum[2] = {0, 0};
+            dot_2(&lower, &upper, z, inputs, &sum[0], &sum[1]);
+            for (int32_t k = 0; k < 2; k++)
+            {
+                const int32_t scaled = requantize(sum[k], params->latent.multiplier, params->latent.shift);
+                latent[place(j + k * half, rank)] = (int16_t)CLAMP(scaled, NN_Q15_MAX, NN_Q15_MIN);
+            }
+        }
+        z = latent;
+        inputs = rank;
+    }
+
+    const int8_t *mean_weights = params->mean_weights;
+    const int8_t *xi_weights = params->xi_weights;
+    uint64_t total_q24 = 0;
+    for (int32_t i = 0; i < params->channels; i++)
+    {
+        int32_t mean = 0;
+        int32_t xi = params->xi_bias[i];
+        dot_2(&mean_weights, &xi_weights, z, inputs, &mean, &xi);
+        mean = requantize(mean, params->mean.multiplier, params->mean.shift);
+        xi = requantize(xi, params->xi.multiplier, params->xi.shift);
+        /* The offset comes after the limits, because adding it first could overflow. */
+        xi = CLAMP(xi, NN_Q7_MAX - params->xi_offset, NN_Q7_MIN - params->xi_offset) + params->xi_offset;
+
+        const int64_t difference = standardize(&params->after, i, sum_after[i]) - mean;
+        const int32_t residual_q16 = (int32_t)CLAMP(difference, RESIDUAL_LIMIT_Q16, -RESIDUAL_LIMIT_Q16);
+        const int64_t product = (int64_t)residual_q16 * params->inverse_sigma_q9[xi + 128];
+        const int32_t u_q12 = (int32_t)((product + (1 << 12)) >> 13);
+        total_q24 += (uint64_t)((int64_t)u_q12 * u_q12);
+    }
+
+    *surprisal_q16 = mean_of(total_q24 >> 8, (uint32_t)params->channels);
+    return ARM_CMSIS_NN_SUCCESS;
+}
