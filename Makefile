@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test figures bench lint format setup tools clean
+.PHONY: help demo test coverage fuzz figures bench lint format setup tools clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -16,6 +16,16 @@ demo: setup ## Train, calibrate, quantize, export, build, flash and bench the di
 
 test: setup ## Run the tests.
 	@$(VENV)/bin/python -m pytest
+
+READER := builders flatbuffer folding network passes reader schema shapes
+
+coverage: setup ## Measure the line coverage of the .tflite reader.
+	@$(VENV)/bin/python -m coverage run -m pytest -q tests/unit/graph tests/golden
+	@$(VENV)/bin/python -m coverage report --fail-under=95 \
+	  $(foreach module,$(READER),--include='*/graph/$(module).py')
+
+fuzz: setup ## Feed the reader 100,000 damaged files.
+	@$(VENV)/bin/python benchmarks/fuzz_reader.py
 
 figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py

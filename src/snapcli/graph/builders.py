@@ -337,6 +337,8 @@ def _concatenation(network: Network, node: Node) -> None:
     if len({(*s[:axis], 0, *s[axis + 1 :]) for s in shapes}) != 1:
         raise ValueError(f"the inputs of layer '{node.label}' do not fit together")
     sources = [network.operand(node, k) for k in range(len(shapes))]
+    if all(source.name in network.constants for source in sources):
+        raise node.refuse("works on constants", "Convert the model again.")
     shape = [*shapes[0]]
     shape[axis] = sum(s[axis] for s in shapes)
     target = network.define(node.outputs[0], shape)
@@ -344,8 +346,6 @@ def _concatenation(network: Network, node: Node) -> None:
         _same_quantization(node, source, target)
     if node.options.activation:
         raise node.refuse("has a fused activation that is not supported", "Use none.")
-    if all(source.name in network.constants for source in sources):
-        raise node.refuse("works on constants", "Convert the model again.")
     network.add(node.kind, fx.concatenation_of(shapes, axis), sources, target)
 
 

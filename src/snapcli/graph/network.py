@@ -20,6 +20,7 @@ ACTIVATION_BYTES_MAX = 16 << 20  # far above the RAM of any microcontroller
 OPERATORS_MAX = 4096
 RANK_MAX = 6
 NAME_MAX = 60  # characters
+SCALE_MIN, SCALE_MAX = 1e-12, 1e12  # between them float32 holds every ratio and product
 INTEGER_TYPES = ("int32", "int64")
 
 
@@ -320,7 +321,7 @@ class Network:
             )
         scale = float(found.scale[0])
         zero_point = int(found.zero_point[0]) if found.zero_point.size else 0
-        if not (0 < scale < np.inf and -128 <= zero_point <= 127):
+        if not (SCALE_MIN <= scale <= SCALE_MAX and -128 <= zero_point <= 127):
             raise ValueError(f"tensor '{self.name(index)}' has an impossible scale or zero point")
         return scale, zero_point
 
