@@ -19,6 +19,8 @@ import pytest
 
 from snapcli import toolchain
 from snapcli.cli import run_app
+from snapcli.errors import SnapError
+from snapcli.kernels import cmsis_nn_dir
 
 STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
 EPOCHS, INPUTS = 6, 40
@@ -105,6 +107,15 @@ def need(
     for wanted, tool in tools:
         if wanted and shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
+
+
+@pytest.fixture(scope="session")
+def cmsis_nn() -> Path:
+    """Arm's kernels, from the cache or fetched once."""
+    try:
+        return cmsis_nn_dir(None)
+    except SnapError as error:
+        pytest.skip(f"CMSIS-NN cannot be had: {error.message}")
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,10 @@ from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.lowering import Lowered
 from snapcli.emit.text import array
-from snapcli.errors import ConfigError, SnapError
+from snapcli.errors import ConfigError
 from snapcli.fixedpoint import GaussianHeadS8, surprisal_s8
 from snapcli.graph.graph import Graph, Layer
-from snapcli.kernels import cmsis_nn_dir, cmsis_nn_files
+from snapcli.kernels import cmsis_nn_files
 
 from .c_runner import FIRMWARE, Host, Platform, Qemu, call, missing_tools
 from .cases import C_CASES, ORACLE_CASES, Binary, OracleCase, Surprisal, Window
@@ -173,14 +173,6 @@ def programs() -> dict[str, Program]:
     ]
     found += [program for case in HEADS for program in surprise(case)]
     return {program.name: program for program in found}
-
-
-@pytest.fixture(scope="module")
-def cmsis_nn() -> Path:
-    try:
-        return cmsis_nn_dir(None)
-    except SnapError as error:
-        pytest.skip(f"CMSIS-NN cannot be had: {error.message}")
 
 
 def results(
