@@ -285,6 +285,18 @@ static uint32_t run_lut_s8(const struct test_case *c, void **result)
     return c->bytes[1];
 }
 
+/* from, length, to | memory; the result is the memory afterwards */
+static uint32_t run_move_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    int8_t *memory = *result = allocate(c->bytes[1]);
+    memcpy(memory, c->blob[1], c->bytes[1]);
+    if (snapuq_move_s8(memory + s[0], s[1], memory + s[2]) != memory + s[2]) {
+        fail("a move says that it went elsewhere");
+    }
+    return c->bytes[1];
+}
+
 static struct snapuq_copy_s8 copy_from(const int32_t *s)
 {
     return (struct snapuq_copy_s8){
@@ -530,6 +542,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_mul_s8,
     run_softmax_s8,
     run_lut_s8,
+    run_move_s8,
     run_copy_s8,
     run_concatenation_s8,
     run_pad_s8,

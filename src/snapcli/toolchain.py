@@ -34,6 +34,7 @@ _COMPILE_FLAGS = (
     *("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes"),
     *("-ffunction-sections", "-fdata-sections", "-fno-common"),
 )
+HOST_FLAGS: tuple[str, ...] = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 # An orphan section is an error because no size below would count it.
 _LINK_FLAGS = (
     *("-nostartfiles", "--specs=nano.specs"),
@@ -174,8 +175,7 @@ def build_host(
     """The command that runs the program, built with the compiler of this machine."""
     program = folder / "host"
     includes = [f"-I{path}" for path in include_dirs]
-    flags = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
-    _run([CC, *flags, *includes, *map(str, sources), "-o", str(program)])
+    _run([CC, *HOST_FLAGS, *includes, *map(str, sources), "-o", str(program)])
     return [str(program)]
 
 

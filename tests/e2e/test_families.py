@@ -10,6 +10,8 @@ import pytest
 from benchmarks.models import ic, kws, random_tflite
 
 from snapcli.config import VerifyOptions
+from snapcli.emit import Reference, build_program
+from snapcli.emit.steps import MoveStep
 from snapcli.graph import Graph, read_tflite
 from snapcli.stages.verify import verify_model
 from tests.conftest import need
@@ -128,6 +130,12 @@ def test_every_layer_is_equal_on_every_link(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_family_has_what_it_is_tested_for(family: str) -> None:
     assert USES[family] <= {layer.operator for layer in read_tflite(model_of(family)).layers}
+
+
+def test_a_ds_cnn_moves_its_tensors() -> None:
+    """So that the test above proves moves, too."""
+    program = build_program(read_tflite(model_of("ds-cnn")), None, Reference())
+    assert any(isinstance(step, MoveStep) for step in program.steps)
 
 
 def run_micro(content: bytes, graph: Graph, x: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ KERNELS = [
     "mul_s8",
     "softmax_s8",
     "lut_s8",
+    "move_s8",
     "copy_s8",
     "concatenation_s8",
     "pad_s8",

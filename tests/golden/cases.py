@@ -1105,6 +1105,26 @@ def _isotonic(gamma_q16: int, breakpoints: int, seed: int) -> MapIsotonic:
 CONV = Window("conv_s8", "plain", 1)
 DEPTHWISE = Window("depthwise_conv_s8", "plain", 2, out_c=5)
 
+
+@dataclass(frozen=True)
+class Move:
+    """move_s8 inside of one piece of memory, whose places may overlap."""
+
+    name: str
+    seed: int
+    start: int
+    length: int
+    to: int
+    kernel: str = "move_s8"
+
+    def vectors(self) -> Vectors:
+        size = max(self.start, self.to) + self.length + 3
+        memory = _int8(np.random.default_rng(self.seed), (size,))
+        expected = memory.copy()
+        expected[self.to : self.to + self.length] = memory[self.start : self.start + self.length]
+        return Vectors(self.kernel, [self.start, self.length, self.to], [memory], expected)
+
+
 ORACLE_CASES: list[OracleCase] = [
     CONV,
     replace(CONV, name="valid", seed=10, padding="valid"),
@@ -1344,6 +1364,11 @@ C_CASES: list[Case] = [
     replace(DEPTHWISE, name="shift_limits", seed=202, shifts=(-31, 30, 0, -30, 29)),
     Dense("shift_limits", 203, shifts=(-31, 30, 0, -30, 29, 1)),
     Softmax("most", 206, classes=4095, scale=0.01),
+    *(
+        Move(f"{start}_{length}_{to}", 207, start, length, to)
+        for length in (0, 1, 3, 4, 5, 64, 67)
+        for start, to in ((0, 8), (8, 0), (3, 4), (4, 3), (2, 2), (0, 100))
+    ),
     Mean("shift_min", 204, multiplier=Multiplier(2**31 - 1, -31)),
     Mean("shift_max", 205, multiplier=Multiplier(2**31 - 1, 30)),
     *(
