@@ -74,13 +74,11 @@ static struct snapuq_output_s8 output_from(const struct test_case *c, const int3
     };
 }
 
-typedef void convolution(const struct snapuq_conv_s8 *layer, const int8_t *input, int8_t *output);
-
-/* layer fields in order, out.zero_point, out.min, out.max | weights, bias, mantissa, shift, x */
-static uint32_t run_convolution(const struct test_case *c, void **result, convolution *kernel)
+/* layer fields in order, out.zero_point, out.min, out.max | weights, bias, mantissa, shift */
+static struct snapuq_conv_s8 conv_from(const struct test_case *c)
 {
     const int32_t *s = c->blob[0];
-    const struct snapuq_conv_s8 layer = {
+    return (struct snapuq_conv_s8){
         .in_h = s[0],
         .in_w = s[1],
         .in_c = s[2],
@@ -99,6 +97,14 @@ static uint32_t run_convolution(const struct test_case *c, void **result, convol
         .weights = c->blob[1],
         .out = output_from(c, s + 15, 2),
     };
+}
+
+typedef void convolution(const struct snapuq_conv_s8 *layer, const int8_t *input, int8_t *output);
+
+/* as conv_from, then x */
+static uint32_t run_convolution(const struct test_case *c, void **result, convolution *kernel)
+{
+    const struct snapuq_conv_s8 layer = conv_from(c);
     const uint32_t in_bytes = (uint32_t)(layer.in_h * layer.in_w * layer.in_c);
     const uint32_t out_bytes = (uint32_t)(layer.out_h * layer.out_w * layer.out_c);
     const uint32_t batch = c->bytes[5] / in_bytes;
@@ -208,14 +214,10 @@ static const int8_t *in_place(const struct test_case *c, int8_t *output, int32_t
     return output;
 }
 
-typedef void addition(const struct snapuq_add_s8 *layer, const int8_t *input1,
-                      const int8_t *input2, int8_t *output);
-
-/* layer fields in order, multipliers as mantissa and shift | x1, x2 */
-static uint32_t run_addition(const struct test_case *c, void **result, addition *kernel)
+/* layer fields in order, multipliers as mantissa and shift */
+static struct snapuq_add_s8 add_from(const int32_t *s)
 {
-    const int32_t *s = c->blob[0];
-    const struct snapuq_add_s8 layer = {
+    return (struct snapuq_add_s8){
         .length = s[0],
         .in1_length = s[1],
         .in2_length = s[2],
@@ -228,9 +230,40 @@ static uint32_t run_addition(const struct test_case *c, void **result, addition 
         .min = s[12],
         .max = s[13],
     };
+}
+
+typedef void addition(const struct snapuq_add_s8 *layer, const int8_t *input1,
+                      const int8_t *input2, int8_t *output);
+
+/* layer fields in order, multipliers as mantissa and shift | x1, x2 */
+static uint32_t run_addition(const struct test_case *c, void **result, addition *kernel)
+{
+    const struct snapuq_add_s8 layer = add_from(c->blob[0]);
     int8_t *output = *result = allocate((uint32_t)layer.length);
     kernel(&layer, in_place(c, output, layer.length), c->blob[2], output);
     return (uint32_t)layer.length;
+}
+
+#define CONV_SCALARS 18
+
+/* those of conv_from and add_from | as conv_from, then x and other, which the output replaces */
+static uint32_t run_conv_add_s8(const struct test_case *c, void **result)
+{
+    const struct snapuq_conv_add_s8 layer = {
+        conv_from(c),
+        add_from((const int32_t *)c->blob[0] + CONV_SCALARS),
+    };
+    const uint32_t in_bytes = (uint32_t)(layer.conv.in_h * layer.conv.in_w * layer.conv.in_c);
+    const uint32_t out_bytes = (uint32_t)layer.add.length;
+    int8_t *scratch = allocate((uint32_t)layer.conv.out_c);
+    int8_t *output = *result = allocate(c->bytes[6]);
+    memcpy(output, c->blob[6], c->bytes[6]);
+    for (uint32_t n = 0; n < c->bytes[5] / in_bytes; ++n) {
+        int8_t *place = output + n * out_bytes;
+        snapuq_conv_add_s8(&layer, (const int8_t *)c->blob[5] + n * in_bytes, place, scratch, place);
+    }
+    free(scratch);
+    return c->bytes[6];
 }
 
 static uint32_t run_add_s8(const struct test_case *c, void **result)
@@ -538,6 +571,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_average_pool_s8,
     run_max_pool_s8,
     run_add_s8,
+    run_conv_add_s8,
     run_sub_s8,
     run_mul_s8,
     run_softmax_s8,

@@ -29,6 +29,7 @@ KERNELS = [
     "average_pool_s8",
     "max_pool_s8",
     "add_s8",
+    "conv_add_s8",
     "sub_s8",
     "mul_s8",
     "softmax_s8",

@@ -8,6 +8,7 @@ import numpy as np
 
 from snapcli.fixedpoint import (
     AddS8,
+    ConvAddS8,
     ConvS8,
     CopyS8,
     DequantizeS8F32,
@@ -35,6 +36,7 @@ from snapcli.fixedpoint import (
     concatenation_of,
     concatenation_s8,
     confidence_of,
+    conv_add_s8,
     conv_s8,
     conv_window,
     copy_s8,
@@ -1107,6 +1109,29 @@ DEPTHWISE = Window("depthwise_conv_s8", "plain", 2, out_c=5)
 
 
 @dataclass(frozen=True)
+class ConvAdd:
+    """conv_add_s8: a convolution and an ADD of equal shapes, written over the other operand."""
+
+    name: str
+    conv: Window
+    add: Binary
+    kernel: str = "conv_add_s8"
+
+    def vectors(self) -> Vectors:
+        conv, x = self.conv.layer, self.conv.x
+        length = conv.out_h * conv.out_w * conv.out_c
+        add = replace(self.add.layer, length=length, in1_length=length, in2_length=length)
+        other = _int8(np.random.default_rng(self.conv.seed), (len(x), length))
+        plain = self.conv.vectors()
+        return Vectors(
+            self.kernel,
+            [*plain.scalars, *_flat(add)],
+            [*plain.arrays, other],
+            conv_add_s8(ConvAddS8(conv, add), x, other),
+        )
+
+
+@dataclass(frozen=True)
 class Move:
     """move_s8 inside of one piece of memory, whose places may overlap."""
 
@@ -1364,6 +1389,24 @@ C_CASES: list[Case] = [
     replace(DEPTHWISE, name="shift_limits", seed=202, shifts=(-31, 30, 0, -30, 29)),
     Dense("shift_limits", 203, shifts=(-31, 30, 0, -30, 29, 1)),
     Softmax("most", 206, classes=4095, scale=0.01),
+    *(
+        ConvAdd(conv.name, conv, add)
+        for conv, add in zip(
+            (
+                CONV,
+                replace(CONV, name="pointwise", seed=15, size=(1, 1), in_hwc=(5, 3, 9), out_c=11),
+                replace(CONV, name="stride", seed=11, stride=(2, 3), out_c=1),
+                replace(CONV, name="saturates", seed=12, spread=4000.0),
+            ),
+            (
+                Binary("add_s8", "plain", 1, (1,), (1,)),
+                Binary("add_s8", "relu", 2, (1,), (1,), activation="relu"),
+                Binary("add_s8", "ends", 3, (1,), (1,), zero_points=(-128, 127, -128)),
+                Binary("add_s8", "steep", 4, (1,), (1,), scales=(0.5, 0.001, 0.6)),
+            ),
+            strict=True,
+        )
+    ),
     *(
         Move(f"{start}_{length}_{to}", 207, start, length, to)
         for length in (0, 1, 3, 4, 5, 64, 67)

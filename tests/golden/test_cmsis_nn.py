@@ -33,6 +33,7 @@ class ElsewhereError(Exception):
 
 class Fallback:
     name = prelude = head_header = head_type = "fallback"
+    fuses = False
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         raise ElsewhereError(layer.name)

@@ -115,6 +115,17 @@ void snapuq_add_s8(const struct snapuq_add_s8 *layer, const int8_t *input1, cons
 void snapuq_sub_s8(const struct snapuq_add_s8 *layer, const int8_t *input1, const int8_t *input2,
                    int8_t *output);
 
+/* A convolution and the ADD of its output to another tensor of the same shape, position by
+ * position: the output of the convolution never lies in memory as a whole. The output may be
+ * written over `other`. scratch: out_c bytes. */
+struct snapuq_conv_add_s8 {
+    struct snapuq_conv_s8 conv;
+    struct snapuq_add_s8 add; /* in1 is the convolution, in2 the other tensor */
+};
+
+void snapuq_conv_add_s8(const struct snapuq_conv_add_s8 *layer, const int8_t *input,
+                        const int8_t *other, int8_t *scratch, int8_t *output);
+
 /* MUL; operands repeat and the output may be in place as for ADD. */
 struct snapuq_mul_s8 {
     int32_t length;

@@ -1,51 +1,4 @@
-#include "snapuq_arith.h"
-
-/* Adds `rows` (1 or 4) output channels at once; weights is the first row's kernel. */
-static inline void accumulate(const struct snapuq_conv_s8 *layer, const struct snapuq_window *window,
-                              const int8_t *input, const int8_t *weights, int32_t rows,
-                              int32_t *sum)
-{
-    const int32_t in_c = layer->in_c;
-    const int32_t row = layer->kernel_h * layer->kernel_w * in_c;
-    /* Neighbouring taps are neighbours in memory unless dilated: one long run then. */
-    const int32_t run = layer->dilation_w == 1 ? window->x.end - window->x.first : 1;
-
-    for (int32_t ky = window->y.first; ky < window->y.end; ++ky) {
-        const int32_t y = window->top + ky * layer->dilation_h;
-        for (int32_t kx = window->x.first; kx < window->x.end; kx += run) {
-            const int32_t x = window->left + kx * layer->dilation_w;
-            const int8_t *from = input + (y * layer->in_w + x) * in_c;
-            const int8_t *kernel = weights + (ky * layer->kernel_w + kx) * in_c;
-            if (rows == 4) {
-                snapuq_dot4(from, kernel, row, run * in_c, layer->in_zero_point, sum);
-            } else {
-                snapuq_dot(from, kernel, run * in_c, layer->in_zero_point, sum);
-            }
-        }
-    }
-}
-
-static void convolve(const struct snapuq_conv_s8 *layer, const struct snapuq_window *window,
-                     const int8_t *input, int8_t *output)
-{
-    const struct snapuq_output_s8 *out = &layer->out;
-    const int32_t row = layer->kernel_h * layer->kernel_w * layer->in_c;
-    const int8_t *weights = layer->weights;
-    int32_t o = 0;
-
-    for (; o + 4 <= layer->out_c; o += 4, weights += 4 * row) {
-        int32_t sum[4] = {out->bias[o], out->bias[o + 1], out->bias[o + 2], out->bias[o + 3]};
-        accumulate(layer, window, input, weights, 4, sum);
-        for (int32_t i = 0; i < 4; ++i) {
-            output[o + i] = snapuq_output(out, o + i, sum[i]);
-        }
-    }
-    for (; o < layer->out_c; ++o, weights += row) {
-        int32_t sum = out->bias[o];
-        accumulate(layer, window, input, weights, 1, &sum);
-        output[o] = snapuq_output(out, o, sum);
-    }
-}
+#include "snapuq_convolve.h"
 
 void snapuq_conv_s8(const struct snapuq_conv_s8 *layer, const int8_t *input, int8_t *output)
 {
@@ -60,14 +13,10 @@ void snapuq_conv_s8(const struct snapuq_conv_s8 *layer, const int8_t *input, int
         return;
     }
 
-    struct snapuq_window window;
     for (int32_t oy = 0; oy < layer->out_h; ++oy) {
-        window.top = oy * layer->stride_h - layer->pad_top;
-        window.y = snapuq_clip(window.top, layer->in_h, layer->kernel_h, layer->dilation_h);
         for (int32_t ox = 0; ox < layer->out_w; ++ox) {
-            window.left = ox * layer->stride_w - layer->pad_left;
-            window.x = snapuq_clip(window.left, layer->in_w, layer->kernel_w, layer->dilation_w);
-            convolve(layer, &window, input, output);
+            const struct snapuq_window window = snapuq_window_at(layer, oy, ox);
+            snapuq_convolve(layer, &window, input, output);
             output += layer->out_c;
         }
     }

@@ -57,6 +57,7 @@ class CmsisNn:
     """Arm's kernels; what they cannot do is the fallback's."""
 
     name = "cmsis-nn"
+    fuses = False
     prelude = _PRELUDE
     head_header = "arm_snap_surprisal_s8.h"
     head_type = "arm_snap_surprisal_params"

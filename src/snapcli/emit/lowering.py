@@ -27,10 +27,12 @@ class Lowered:
 
 
 class KernelSet(Protocol):
-    """name is what the command line calls it; prelude stands in front of the definitions of
+    """name is what the command line calls it; fuses: it computes what graph/fusion.py makes;
+    prelude stands in front of the definitions of
     layers, head_header in front of those of heads, which have the C type head_type."""
 
     name: str
+    fuses: bool
     prelude: str
     head_header: str
     head_type: str

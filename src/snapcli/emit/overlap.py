@@ -19,6 +19,8 @@ def slack(layer: Layer) -> tuple[int | None, ...]:
         if layer.operator == "DEPTHWISE_CONV_2D" and kernel.in_c == kernel.out_c:
             return (_window(kernel, kernel.in_c, kernel.out_c, same_channel=True),)
         return (_window(kernel, kernel.in_c, kernel.out_c, same_channel=False),)
+    if isinstance(kernel, fx.ConvAddS8):
+        return (_window(kernel.conv, kernel.conv.in_c, kernel.conv.out_c, same_channel=False), 0)
     if isinstance(kernel, fx.PoolS8):
         return (_window(kernel, kernel.channels, kernel.channels, same_channel=True),)
     if isinstance(kernel, fx.FullyConnectedS8):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from snapcli.emit.lowering import KernelSet, Lowered
 from snapcli.emit.names import c_names, head_name, table_name
 from snapcli.emit.steps import Step, head_scratch, layer_scratch, lives, order, sum_buffer
+from snapcli.graph.fusion import fuse_residuals
 from snapcli.graph.graph import Graph, Layer
-from snapcli.graph.monitor import Body
+from snapcli.graph.monitor import Body, TapTensors
 from snapcli.graph.order import smallest_order
 from snapcli.graph.plan import Plan, plan_arena
 
@@ -22,10 +23,10 @@ Arrangement = tuple[Plan, Plan, list[Step]]
 
 @dataclass(frozen=True)
 class Program:
-    """plain: the plan without the monitor's buffers; full: with them; equal without a monitor.
+    """graph: as it is computed, layers fused. results: tensors that the caller reads at the end.
 
-    results are the tensors that the caller reads at the end; pointers holds the C expression of
-    each tensor's first element; lowered is by layer name, heads by tap.
+    pointers: the C expression of each tensor's first element. lowered is by layer name, heads
+    by tap. plain is the plan without the monitor's buffers, full the one with them.
     """
 
     graph: Graph
@@ -41,15 +42,33 @@ class Program:
 
 
 def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:
+    """Layers are fused where the kernel set can do that and the arena does not grow by it."""
     results = (body.logits_tensor,) if body else tuple(dict.fromkeys(graph.outputs.values()))
     taps = body.taps if body else ()
+    program = _build(graph, body, taps, results, kernels)
+    if kernels.fuses:
+        tapped = {name for tap in taps for name in (tap.before, tap.after)}
+        fused = fuse_residuals(graph, {*results, *tapped})
+        if len(fused.layers) < len(graph.layers):
+            other = _build(fused, body, taps, results, kernels)
+            if other.full.arena_bytes <= program.full.arena_bytes:
+                return other
+    return program
+
+
+def _build(
+    graph: Graph,
+    body: Body | None,
+    taps: tuple[TapTensors, ...],
+    results: tuple[str, ...],
+    kernels: KernelSet,
+) -> Program:
     named = c_names(graph.tensors)
     pointers = {name: named[graph.stored(name)] for name in graph.tensors}
     lowered = {
         layer.name: kernels.lower(layer, graph, pointers, layer_scratch(pointers[layer.target]))
         for layer in graph.layers
     }
-
     heads = tuple(
         kernels.lower_head(
             head,

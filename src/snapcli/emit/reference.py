@@ -3,12 +3,13 @@
 from snapcli.emit.lowering import Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.text import constant_bytes, struct
-from snapcli.fixedpoint import GaussianHeadS8
+from snapcli.fixedpoint import ConvAddS8, GaussianHeadS8
 from snapcli.graph.graph import Graph, Layer
 
 
 class Reference:
     name = "reference"
+    fuses = True
     prelude = ""
     head_header = "snapuq.h"
     head_type = "struct snapuq_gaussian_head_s8"
@@ -16,13 +17,17 @@ class Reference:
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         parameters = f"{pointers[layer.target]}_layer"
         sources = ", ".join(pointers[name] for name in layer.sources)
+        scratch_bytes = 0
         if layer.operator == "CONCATENATION":
             sources = f"(const int8_t *const[]){{{sources}}}"
+        elif isinstance(layer.kernel, ConvAddS8):
+            sources = f"{sources}, (int8_t *){scratch}"
+            scratch_bytes = layer.kernel.conv.out_c
         return Lowered(
             definitions=struct(layer.kernel, parameters, {}),
             call=f"{layer.c_function}(&{parameters}, {sources}, {pointers[layer.target]});",
             constant_bytes=constant_bytes(layer.kernel),
-            scratch_bytes=0,
+            scratch_bytes=scratch_bytes,
             slack=slack(layer),
         )
 

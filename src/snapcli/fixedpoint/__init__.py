@@ -13,6 +13,7 @@ from snapcli.fixedpoint.confidence import (
     error_logit_q16,
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
+from snapcli.fixedpoint.conv_add import ConvAddS8, conv_add_s8
 from snapcli.fixedpoint.copy import (
     ConcatenationS8,
     CopyS8,
@@ -86,6 +87,7 @@ __all__ = [
     "AddS8",
     "ConcatenationS8",
     "Confidence",
+    "ConvAddS8",
     "ConvS8",
     "CopyS8",
     "DequantizeS8F32",
@@ -115,6 +117,7 @@ __all__ = [
     "concatenation_of",
     "concatenation_s8",
     "confidence_of",
+    "conv_add_s8",
     "conv_s8",
     "conv_window",
     "copy_s8",

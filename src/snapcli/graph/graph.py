@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.graph.operators import OPERATORS, Kernel
+from snapcli.graph.operators import Kernel, operator
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Layer:
 
     @property
     def macs(self) -> int:
-        return OPERATORS[self.operator].macs(self.kernel)
+        return operator(self.operator).macs(self.kernel)
 
     @property
     def c_function(self) -> str:
-        return OPERATORS[self.operator].c_function
+        return operator(self.operator).c_function
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Graph:
             store(name, values)
         for i, layer in enumerate(self.layers):
             sources = [self._shown(name, current) for name in layer.sources]
-            current[layer.target] = OPERATORS[layer.operator].run(layer.kernel, *sources)
+            current[layer.target] = operator(layer.operator).run(layer.kernel, *sources)
             store(layer.target, current[layer.target])
             for name in {self.stored(source) for source in layer.sources}:
                 if last_use[name] == i:

@@ -12,6 +12,7 @@ from snapcli import fixedpoint as fx
 
 Kernel = (
     fx.ConvS8
+    | fx.ConvAddS8
     | fx.FullyConnectedS8
     | fx.MeanS8
     | fx.PoolS8
@@ -66,6 +67,11 @@ def _copy(kernel: fx.CopyS8, x: Activation) -> Activation:
 
 def _resize(kernel: fx.ResizeNearestS8, x: Activation) -> Activation:
     return fx.resize_nearest_s8(kernel, x.reshape(len(x), -1, kernel.in_w, kernel.channels))
+
+
+def _conv_add(kernel: fx.ConvAddS8, x: Activation, other: Activation) -> Activation:
+    shape = (kernel.conv.in_h, kernel.conv.in_w, kernel.conv.in_c)
+    return fx.conv_add_s8(kernel, x.reshape(len(x), *shape), other)
 
 
 def _softmax(kernel: fx.SoftmaxS8, x: Activation) -> Activation:
@@ -124,3 +130,15 @@ OPERATORS = {
     "QUANTIZE_F32": Operator("snapuq_quantize_f32_s8", fx.quantize_f32_s8, _nothing),
     "DEQUANTIZE": Operator("snapuq_dequantize_s8_f32", fx.dequantize_s8_f32, _nothing),
 }
+# Made by graph/fusion.py of operators that a file has.
+FUSED = {
+    "CONV_2D+ADD": Operator(
+        "snapuq_conv_add_s8",
+        _conv_add,
+        lambda k: _window(k.conv, k.conv.out_c) * k.conv.in_c + k.add.length,
+    ),
+}
+
+
+def operator(name: str) -> Operator:
+    return OPERATORS.get(name) or FUSED[name]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.emit import Reference, build_program
+from snapcli.emit.text import constant_bytes
 from snapcli.graph import read_tflite
 from snapcli.graph.blocks import blocks, lifetimes
 from snapcli.graph.graph import Tensor
@@ -66,7 +67,7 @@ def inspect(model: Path) -> InspectReport:
                 sources=tuple(s for s in layer.sources if s not in graph.constants),
                 shape=graph.tensors[layer.target].shape,
                 macs=layer.macs,
-                constant_bytes=program.lowered[layer.name].constant_bytes,
+                constant_bytes=constant_bytes(layer.kernel),
                 output_bytes=graph.tensors[layer.target].size_bytes,
                 alive=alive[layer.target],
                 tap=layer.target == block.tap,
@@ -81,7 +82,7 @@ def inspect(model: Path) -> InspectReport:
         inputs=tuple(_view(graph.tensors[name]) for name in graph.inputs),
         outputs=tuple(_view(graph.tensors[name]) for name in graph.outputs.values()),
         macs=graph.macs,
-        constant_bytes=sum(low.constant_bytes for low in program.lowered.values()),
+        constant_bytes=sum(layer.constant_bytes for block in found for layer in block),
         arena_bytes=program.full.arena_bytes,
         live_bytes=program.full.live_bytes,
         blocks=found,
