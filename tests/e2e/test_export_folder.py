@@ -106,13 +106,8 @@ def test_the_header_is_the_whole_face_also_for_cpp(folder: Path, tmp_path: Path)
 def test_it_holds_the_kernels_it_needs_and_no_others(folder: Path) -> None:
     kernels = {p.name for p in (folder / "kernels").iterdir()}
     layers = {"conv", "depthwise_conv", "mean", "fully_connected"}
-    moved = (
-        {"snapuq_move_s8.c"} if "snapuq_move_s8" in (folder / "snap_model.c").read_text() else set()
-    )
-    assert kernels == {f"snapuq_{name}_s8.c" for name in layers} | moved | {
-        "snapuq.h",
-        "snapuq_arith.h",
-    }
+    headers = {"snapuq.h", "snapuq_arith.h", "snapuq_convolve.h"}
+    assert kernels == {f"snapuq_{name}_s8.c" for name in layers} | headers
 
 
 def test_the_readme_says_flash_ram_and_work_of_every_layer(folder: Path) -> None:
@@ -182,7 +177,6 @@ def test_a_model_that_does_not_fit_leaves_the_old_export(
     out = tmp_path / "out"
     export(model, "--out", str(out))
     before = content(out)
-    monkeypatch.setattr("snapcli.emit.model.constant_bytes", lambda part: 0)
     monkeypatch.setattr("snapcli.stages.export_c._flash_bytes", lambda *given: (300_000, True))
     outcome = snap("export-c", "--model", str(model), "--target", "small-mcu", "--out", str(out))
     assert outcome.code == 3

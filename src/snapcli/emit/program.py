@@ -14,8 +14,10 @@ from snapcli.graph.plan import Plan, plan_arena
 
 # A move costs time, so one that saves less than this share of the arena is not made.
 _WORTH = 0.01
-# Moves whose worth is looked at, largest first.
+# Moves whose worth is looked at, largest first; fewer in a large network, where each look
+# takes long.
 _TRIES = 48
+_TRIED_LAYERS = 2400
 
 
 Arrangement = tuple[Plan, Plan, list[Step]]
@@ -143,7 +145,7 @@ def _with_moves(
     if still[1].arena_bytes <= limit:
         return still
     moves = sorted(candidates, key=lambda name: -graph.tensors[name].size_bytes)
-    for name in moves[:_TRIES]:
+    for name in moves[: max(1, min(_TRIES, _TRIED_LAYERS // len(graph.layers)))]:
         fewer = [other for other in candidates if other != name]
         found = arrange(fewer)
         if found[1].arena_bytes <= limit:
