@@ -1,7 +1,8 @@
 """Maps from (S, confidence) to U, the probability that the prediction is wrong.
 
 Each is fitted on dev data and is called on Features. The fixed-point twins are in
-fixedpoint/maps.py.
+fixedpoint/maps.py. scipy and scikit-learn are imported where something is fitted: who only
+exports or runs a fitted map need not wait a second for them.
 """
 
 from dataclasses import asdict, dataclass
@@ -9,11 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 Array = NDArray[np.float64]
 MAX_BREAKPOINTS = 32
@@ -47,6 +43,8 @@ def _regress(columns: list[Array], wrong: NDArray[np.bool_]) -> tuple[float, lis
     mean of the true error rate, which makes it a probability again. U must not fall when surprise
     or doubt grows: a column that comes out negative is dropped and the rest is fitted again.
     """
+    from sklearn.linear_model import LogisticRegression
+
     slopes = [0.0] * len(columns)
     # A constant column says nothing, and dividing by its deviation would drown the others.
     kept = [k for k, column in enumerate(columns) if np.ptp(column) > 0]
@@ -66,9 +64,17 @@ def _regress(columns: list[Array], wrong: NDArray[np.bool_]) -> tuple[float, lis
 
 def _intercept(linear: Array, wrong: NDArray[np.bool_]) -> float:
     """b0 such that mean(sigmoid(b0 + linear)) is the error rate."""
+    from scipy.optimize import brentq
+
     rate = np.clip(np.mean(wrong), 1e-4, 1 - 1e-4)
     bound = 20.0 + float(np.abs(linear).max())
-    return float(brentq(lambda b0: np.mean(expit(b0 + linear)) - rate, -bound, bound))
+    return float(brentq(lambda b0: np.mean(_sigmoid(b0 + linear)) - rate, -bound, bound))
+
+
+def _sigmoid(x: Array) -> Array:
+    from scipy.special import expit
+
+    return np.asarray(expit(x))
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class GatedMap:
 
     def __call__(self, features: Features) -> Array:
         excess = np.maximum(0.0, features.log_score() - self.theta)
-        return expit(self.b0 + self.b1 * excess + self.b2 * features.error_logit)
+        return _sigmoid(self.b0 + self.b1 * excess + self.b2 * features.error_logit)
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ class LogisticMap:
         return cls(b0, b1, b2)
 
     def __call__(self, features: Features) -> Array:
-        return expit(self.b0 + self.b1 * features.score + self.b2 * features.doubt)
+        return _sigmoid(self.b0 + self.b1 * features.score + self.b2 * features.doubt)
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,8 @@ class IsotonicMap:
 
 
 def _auroc(wrong: NDArray[np.bool_], score: Array) -> float:
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(wrong, score)) if 0 < wrong.sum() < len(wrong) else 0.5
 
 
@@ -153,6 +161,8 @@ def _steps(psi: Array, wrong: NDArray[np.bool_]) -> list[tuple[float, float]]:
     Too many steps are thinned by joining the neighbours whose rates differ least, each joint
     step getting its weighted mean, so the result stays monotone.
     """
+    from sklearn.isotonic import IsotonicRegression
+
     order = np.argsort(psi, kind="stable")
     psi, wrong = psi[order], wrong[order]
     fitted = IsotonicRegression().fit(psi, wrong.astype(float)).predict(psi)
