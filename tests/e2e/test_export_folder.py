@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from snapcli.graph import read_tflite
-from tests.conftest import Outcome, need, snap
+from tests.conftest import Outcome, Workspace, need, snap
 from tests.unit.tiny_monitor import tiny_tflite
 
 STRICT = "-O2 -Wall -Wextra -Werror -Wmissing-prototypes"
@@ -218,3 +218,53 @@ def test_explain_draws_the_arena_and_names_the_peak(model: Path, tmp_path: Path)
         assert name in drawn
     (peak,) = re.findall(r"^Peak at (.*): (.*)$", drawn, re.MULTILINE)
     assert re.search(r"\w+ [\d,]+ B at [\d,]+ \(written\)", peak[1])
+
+
+# ---- Kernel sets ----------------------------------------------------------------------------
+
+
+def test_a_run_with_arms_kernels_is_bit_exact_and_faster(
+    workspace: Workspace, cmsis_nn: Path
+) -> None:
+    before = json.loads((workspace.run / "bench" / "qemu-m4-001.json").read_text())
+    for command in (("export-c", "--kernels", "cmsis-nn"), ("flash",), ("bench", "--inputs", "20")):
+        outcome = workspace.snap(*command, "--json")
+        assert outcome.code == 0, outcome.err
+    after = outcome.json
+    assert after["bit_exact"] == 20
+    assert after["timing"]["mean"] < 0.8 * before["timing"]["mean"]
+    model = (workspace.run / "export-c" / "qemu-m4" / "snap_model.c").read_text()
+    assert "arm_convolve_1x1_s8_fast(" in model
+    assert "arm_snap_surprisal_s8(" in model
+
+
+def test_arms_kernels_are_the_needed_ones_with_their_licence(
+    model: Path, tmp_path: Path, cmsis_nn: Path
+) -> None:
+    need(host=True)
+    out = tmp_path / "arm"
+    export(model, "--kernels", "cmsis-nn", "--out", str(out))
+    folder = out / "kernels" / "cmsis-nn"
+    assert "Apache License" in (folder / "LICENSE.txt").read_text()
+    names = {path.name for path in folder.rglob("*.c")}
+    assert {"arm_convolve_s8.c", "arm_depthwise_conv_3x3_s8.c"} <= names
+    assert not names & {"arm_convolve_wrapper_s8.c", "arm_softmax_s8.c", "arm_avgpool_s8.c"}
+    assert call("make", cwd=out).splitlines()[-1] == "equals the reference"
+
+
+def test_a_copy_of_ones_own_is_taken_or_explained(
+    model: Path, tmp_path: Path, cmsis_nn: Path
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(cmsis_nn, own)
+    words = ("export-c", "--model", str(model), "--kernels", "cmsis-nn", "--cmsis-nn", str(own))
+    assert snap(*words, "--out", str(tmp_path / "out")).code == 0
+    next(own.rglob("arm_convolve_s8.c")).unlink()
+    outcome = snap(*words, "--out", str(tmp_path / "other"))
+    assert outcome.code == 4
+    assert outcome.error()[0] == "this CMSIS-NN has no arm_convolve_s8"
+    shutil.rmtree(own / "Include")
+    outcome = snap(*words, "--out", str(tmp_path / "other"))
+    assert outcome.code == 2
+    assert "is not a CMSIS-NN source tree" in outcome.error()[0]
+    assert not (tmp_path / "other").exists()

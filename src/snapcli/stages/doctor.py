@@ -9,6 +9,7 @@ from pathlib import Path
 from snapcli import toolchain
 from snapcli.assets import install_command
 from snapcli.errors import ToolchainError
+from snapcli.kernels import CMSIS_NN, CMSIS_NN_VERSION, cached_cmsis_nn
 
 _CORE = (
     "numpy",
@@ -16,7 +17,7 @@ _CORE = (
     "scipy",
     "pillow",
     "ai-edge-litert",
-    "flatbuffers",
+    "platformdirs",
     "pyserial",
     "typer",
     "rich",
@@ -51,9 +52,11 @@ def doctor() -> DoctorReport:
     extra = install_command("[train]")
     checks += [_package(name, "train, calibrate, quantize", extra) for name in _TRAIN]
     checks += [
-        _tool(toolchain.GCC, "flash"),
+        _tool(toolchain.CC, "verify"),
+        _tool(toolchain.GCC, "flash, verify"),
         _newlib(),
-        _tool(toolchain.QEMU, "flash and bench on qemu-*"),
+        _tool(toolchain.QEMU, "flash, bench and verify on qemu-*"),
+        _cmsis_nn(),
     ]
     return DoctorReport(tuple(checks), tuple(_warnings()))
 
@@ -77,6 +80,16 @@ def _newlib() -> Check:
     remedy = "sudo apt-get install libnewlib-arm-none-eabi"
     found = toolchain.newlib()
     return Check("newlib (nano)", "present" if found else None, "flash", None if found else remedy)
+
+
+def _cmsis_nn() -> Check:
+    found = cached_cmsis_nn() is not None
+    return Check(
+        CMSIS_NN,
+        CMSIS_NN_VERSION if found else None,
+        "export-c --kernels cmsis-nn",
+        None if found else "snap kernels fetch",
+    )
 
 
 def _warnings() -> list[str]:
