@@ -179,11 +179,11 @@ def edit_constant(model: Any, rng: Rng) -> None:
     buffer = pick(model.buffers, rng)
     if buffer.data is None or len(buffer.data) % 4:
         return
-    values = np.frombuffer(bytes(buffer.data), np.int32).copy()
+    values = np.frombuffer(bytes(buffer.data), np.int32).astype(np.int64)
     if not values.size:
         return
     values[rng.integers(values.size)] = other_number(pick(values, rng), rng)
-    buffer.data = np.frombuffer(values.tobytes(), np.uint8)
+    buffer.data = np.frombuffer(values.astype(np.int32).tobytes(), np.uint8)
 
 
 def edit_options(model: Any, rng: Rng) -> None:
@@ -241,7 +241,7 @@ def edit_buffer(model: Any, rng: Rng) -> None:
     if rng.random() < 0.8:
         tensor.buffer = int(rng.integers(0, len(model.buffers) + 1))
     else:
-        model.buffers[tensor.buffer].offset = int(rng.integers(0, 1 << 40))
+        pick(model.buffers, rng).offset = int(rng.integers(0, 1 << 40))
 
 
 EDITS = [

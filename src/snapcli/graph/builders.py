@@ -392,6 +392,7 @@ def _resize_nearest(network: Network, node: Node) -> None:
         raise ValueError(f"layer '{node.label}' has an impossible size")
     out_h, out_w = (int(d) for d in size)
     target = network.define(node.outputs[0], (1, out_h, out_w, channels))
+    network.spend(out_h + out_w)
     corners = (options.align_corners, options.half_pixel_centers)
     row, column = fx.nearest_index(in_h, out_h, *corners), fx.nearest_index(in_w, out_w, *corners)
     layer = fx.ResizeNearestS8(in_w, channels, out_h, out_w, row, column)

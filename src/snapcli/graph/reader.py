@@ -5,12 +5,14 @@ Anything it does not understand is named, with its layer, before any work is don
 
 import struct
 
+import numpy as np
+
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.graph.builders import BUILDERS
 from snapcli.graph.flatbuffer import Buffer
 from snapcli.graph.folding import FOLDED, fold
 from snapcli.graph.graph import Graph
-from snapcli.graph.network import INTEGER_TYPES, OPERATORS_MAX, Network, Node
+from snapcli.graph.network import INTEGER_TYPES, INTEGERS_MAX, OPERATORS_MAX, Network, Node
 from snapcli.graph.passes import simplify
 from snapcli.graph.schema import CUSTOM, OPERATORS, Record, read_model
 
@@ -75,9 +77,11 @@ def _add(network: Network, node: Node) -> None:
         BUILDERS[node.kind](network, node)
         return
     if node.kind == "SHAPE":
-        result = network.shape_as_integers(node, dtype)
+        result = np.array(network.shape(node, 0), np.int64)
     elif node.kind in FOLDED:
         values = [network.integer(node, k) for k in range(len(node.inputs))]
+        if sum(v.size for v in values) > INTEGERS_MAX:
+            raise ValueError(f"layer '{node.label}' computes with too many integers")
         result = fold(node.kind, node.options, values, dtype)
     else:
         raise _unsupported(f"{node.kind} of integers", node.label)

@@ -520,6 +520,7 @@ def output_twice(model: Any, graph: Any) -> None:
 
 
 BIG = op.Tensor([1, 4000, 4000, 1], [0.05], -3)
+FIELD = op.Tensor([1, 4000, 1000, 4], [0.05], -3)
 REFUSED: dict[str, tuple[bytes, Callable[[Any, Any], None], str]] = {
     "float": (float_model(), no_change, "'out' is not int8 but float32|RELU of layer 'out' works"),
     "uint8": (single(conv()), input_type(3), "'input' is not int8 but uint8"),
@@ -581,6 +582,31 @@ REFUSED: dict[str, tuple[bytes, Callable[[Any, Any], None], str]] = {
         single(op.max_pool(IMAGE, like([1, 7, 6, 4]), (9000, 9000), (1, 1), "same", "none")),
         no_change,
         "MAX_POOL_2D of layer 'out' has a window that is too large",
+    ),
+    "large_pool": (
+        single(op.max_pool(IMAGE, like([1, 7, 6, 4]), (3000, 3000), (1, 1), "same", "none")),
+        no_change,
+        "MAX_POOL_2D of layer 'out' has a window that is too large",
+    ),
+    "long_mean": (
+        single(op.mean(like([1, 4096, 4000, 1]), like([1, 1]))),
+        no_change,
+        "MEAN of layer 'out' is over 16384000 elements",
+    ),
+    "expanded_rank": (
+        single(op.expand_dims(like([1, 2, 1, 2, 1, 2]), like([]), 0)),
+        no_change,
+        "'out' has 7 axes",
+    ),
+    "large_constants": (
+        chain(*[op.add([FIELD, constant([4000, 1, 1])], FIELD, "none")] * 2),
+        no_change,
+        "ADD of layer 'out' has constants that are too large",
+    ),
+    "many_parts": (
+        single(op.split(like([1, 5000]), like([1, 1]), 1, 5000, 0)),
+        no_change,
+        "more than 4096 layers",
     ),
     "copy_of_five_axes": (
         single(
