@@ -59,6 +59,8 @@ def test_axes() -> None:
         ("GATHER", ([1, 2], [0]), {"batch_dims": 1}),
         ("GATHER", ([1, 2], [0]), {"axis": 3}),
         ("STRIDED_SLICE", ([1, 2], [0], [1], [1]), {"new_axis_mask": 1}),
+        ("STRIDED_SLICE", ([1, 2], [0], [1], [-1]), {"shrink_axis_mask": 1}),
+        ("STRIDED_SLICE", ([1, 2], [0], [1], [1]), {"shrink_axis_mask": 1, "begin_mask": 1}),
         ("SLICE", ([1, 2], [-1], [1]), {}),
         ("FILL", ([10_000], 1), {}),
         ("FILL", ([-1], 1), {}),
