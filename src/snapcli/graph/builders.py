@@ -68,6 +68,8 @@ def _output(
     network: Network, node: Node, source: Value, target: Value, scales: NDArray[np.float32]
 ) -> fx.OutputS8:
     channels = target.shape[-1]
+    if channels > _SIZE_MAX:
+        raise node.refuse(f"has {channels} channels", f"At most {_SIZE_MAX} are possible.")
     bias = np.zeros(channels, np.int32)
     if len(node.inputs) > 2 and node.inputs[2] >= 0:
         bias = network.constant(node.inputs[2], "int32", node)

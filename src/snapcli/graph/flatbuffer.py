@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BUDGET_PER_BYTE = 4  # elements; a converter's files need less than one
+BUDGET_PER_BYTE = 16  # elements; a file needs about two, and one more per use of shared weights
 BUDGET_LEAST = 1 << 16
 TABLES_MAX = 1 << 16  # in one vector
 

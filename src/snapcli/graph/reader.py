@@ -16,6 +16,8 @@ from snapcli.graph.network import INTEGER_TYPES, INTEGERS_MAX, OPERATORS_MAX, Ne
 from snapcli.graph.passes import simplify
 from snapcli.graph.schema import CUSTOM, OPERATORS, Record, read_model
 
+_ONE_BATCH = "Convert the model for a batch of 1: dilated convolutions then stay what they are."
+_HINTS = {"SPACE_TO_BATCH_ND": _ONE_BATCH, "BATCH_TO_SPACE_ND": _ONE_BATCH}
 # What reading a file that says impossible things raises.
 _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError)
 
@@ -102,5 +104,6 @@ def _operator_name(code: int, custom: str) -> str:
 def _unsupported(operator: str, label: str) -> ArtifactError:
     supported = ", ".join(sorted({*BUILDERS, *FOLDED, "SHAPE"}))
     return ArtifactError(
-        f"operator {operator} of layer '{label}' is not supported", f"Supported: {supported}."
+        f"operator {operator} of layer '{label}' is not supported",
+        _HINTS.get(operator, f"Supported: {supported}."),
     )
