@@ -12,7 +12,6 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -61,15 +60,14 @@ def originals() -> list[bytes]:
 
 
 def mutated(rng: Rng) -> bytes:
-    content = originals()[rng.integers(len(SEEDS) + 1)]
+    content = pick(originals(), rng)
     if rng.random() < 0.4:
         content = restructured(content, rng)
         if rng.random() < 0.7:
             return content
     data = bytearray(content)
     for _ in range(int(rng.integers(1, 6))):
-        damage: Callable[[bytearray, Rng], None] = DAMAGES[rng.integers(len(DAMAGES))]
-        damage(data, rng)
+        pick(DAMAGES, rng)(data, rng)
     return bytes(data)
 
 
@@ -118,8 +116,7 @@ def restructured(content: bytes, rng: Rng) -> bytes:
     """A whole flatbuffer that says something else; the old one where it cannot be written."""
     model = schema.ModelT.InitFromPackedBuf(content, 0)
     for _ in range(int(rng.integers(1, 4))):
-        edit: Callable[[Any, Rng], None] = EDITS[rng.integers(len(EDITS))]
-        edit(model, rng)
+        pick(EDITS, rng)(model, rng)
     try:
         return packed(model)
     except (TypeError, ValueError, OverflowError, AttributeError):
