@@ -12,7 +12,6 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -61,15 +60,14 @@ def originals() -> list[bytes]:
 
 
 def mutated(rng: Rng) -> bytes:
-    content = originals()[rng.integers(len(SEEDS) + 1)]
+    content = pick(originals(), rng)
     if rng.random() < 0.4:
         content = restructured(content, rng)
         if rng.random() < 0.7:
             return content
     data = bytearray(content)
     for _ in range(int(rng.integers(1, 6))):
-        damage: Callable[[bytearray, Rng], None] = DAMAGES[rng.integers(len(DAMAGES))]
-        damage(data, rng)
+        pick(DAMAGES, rng)(data, rng)
     return bytes(data)
 
 
@@ -118,8 +116,7 @@ def restructured(content: bytes, rng: Rng) -> bytes:
     """A whole flatbuffer that says something else; the old one where it cannot be written."""
     model = schema.ModelT.InitFromPackedBuf(content, 0)
     for _ in range(int(rng.integers(1, 4))):
-        edit: Callable[[Any, Rng], None] = EDITS[rng.integers(len(EDITS))]
-        edit(model, rng)
+        pick(EDITS, rng)(model, rng)
     try:
         return packed(model)
     except (TypeError, ValueError, OverflowError, AttributeError):
@@ -179,11 +176,11 @@ def edit_constant(model: Any, rng: Rng) -> None:
     buffer = pick(model.buffers, rng)
     if buffer.data is None or len(buffer.data) % 4:
         return
-    values = np.frombuffer(bytes(buffer.data), np.int32).copy()
+    values = np.frombuffer(bytes(buffer.data), np.int32).astype(np.int64)
     if not values.size:
         return
     values[rng.integers(values.size)] = other_number(pick(values, rng), rng)
-    buffer.data = np.frombuffer(values.tobytes(), np.uint8)
+    buffer.data = np.frombuffer(values.astype(np.int32).tobytes(), np.uint8)
 
 
 def edit_options(model: Any, rng: Rng) -> None:
@@ -241,7 +238,7 @@ def edit_buffer(model: Any, rng: Rng) -> None:
     if rng.random() < 0.8:
         tensor.buffer = int(rng.integers(0, len(model.buffers) + 1))
     else:
-        model.buffers[tensor.buffer].offset = int(rng.integers(0, 1 << 40))
+        pick(model.buffers, rng).offset = int(rng.integers(0, 1 << 40))
 
 
 EDITS = [

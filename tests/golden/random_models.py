@@ -6,6 +6,7 @@ The same seed gives the same bytes, for all who compare something with TFLite.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Sketch:
         self.known: list[Known] = []
         self.used: set[int] = set()
 
-    def choice(self, items: Sequence) -> object:
+    def choice(self, items: Sequence) -> Any:
         return items[self.rng.integers(len(items))]
 
     def pair(self, low: int, high: int) -> tuple[int, int]:
@@ -75,10 +76,9 @@ class Sketch:
 
     def window(self, source: Known) -> tuple[str, tuple[int, int], tuple[int, int]]:
         """(padding, size of the kernel, stride)"""
-        _, height, width, _ = source.shape
-        size = (int(self.rng.integers(1, min(height, 4) + 1)),)
-        size = (*size, int(self.rng.integers(1, min(width, 4) + 1)))
-        return str(self.choice(PADDINGS)), size, self.pair(1, 3)
+        height, width = (int(self.rng.integers(1, min(d, 4) + 1)) for d in source.shape[1:3])
+        size = (height, width)
+        return self.choice(PADDINGS), size, self.pair(1, 3)
 
 
 def out_size(
@@ -126,7 +126,7 @@ def convolution(sketch: Sketch, source: Known) -> None:
     in_c = source.shape[3]
     if min(height, width) < 1:
         return
-    options = (padding, stride, dilation, str(sketch.choice(ACTIVATIONS)))
+    options = (padding, stride, dilation, sketch.choice(ACTIVATIONS))
     if sketch.flip():
         out_c = int(sketch.rng.integers(1, 9))
         parts = weighted(sketch, source, (out_c, *size, in_c), 0, (1, height, width, out_c))
@@ -155,16 +155,16 @@ def fully_connected(sketch: Sketch, source: Known) -> None:
     inputs = source.shape[-1] if keep or sketch.flip(0.3) else source.size
     shape = (*source.shape[:-1], outputs) if keep else (source.size // inputs, outputs)
     parts = weighted(sketch, source, (outputs, inputs), 0, shape)
-    activation = str(sketch.choice(ACTIVATIONS))
+    activation = sketch.choice(ACTIVATIONS)
     sketch.add(op.fully_connected(*parts, activation, keep_dims=keep), source)
 
 
 def elementwise(sketch: Sketch, source: Known) -> None:
-    build: Callable = sketch.choice([op.add, op.sub, op.mul])
-    activation = str(sketch.choice(ACTIVATIONS))
+    build = sketch.choice([op.add, op.sub, op.mul])
+    activation = sketch.choice(ACTIVATIONS)
     others = [k for k in sketch.known if fits(source.shape, k.shape)]
     if sketch.flip(0.7):
-        other: Known = sketch.choice(others)
+        other = sketch.choice(others)
         tensors, sources = [source.tensor, other.tensor], [source, other]
     else:
         shape = [d if sketch.flip() else 1 for d in source.shape]
@@ -178,10 +178,7 @@ def elementwise(sketch: Sketch, source: Known) -> None:
     scales = [float(t.scale[0]) for t in tensors]
     ratio = 60 * scales[1] if build is op.mul else max(scales) / scales[0]
     output = sketch.like(shape, op.Tensor(shape, scales[:1]), ratio)
-    operator = build(tensors, output, activation)
-    if operator.inputs[0].data is not None:
-        operator.fed = 0
-    sketch.add(operator, *sources)
+    sketch.add(build(tensors, output, activation), *sources)
 
 
 def fits(first: Sequence[int], second: Sequence[int]) -> bool:
@@ -198,7 +195,7 @@ def pool(sketch: Sketch, source: Known) -> None:
     padding, size, stride = sketch.window(source)
     shape = (1, *out_size(source, padding, size, stride), source.shape[3])
     build = op.average_pool if sketch.flip() else op.max_pool
-    activation = str(sketch.choice(ACTIVATIONS))
+    activation = sketch.choice(ACTIVATIONS)
     output = sketch.same(shape, source.tensor)
     sketch.add(build(source.tensor, output, size, stride, padding, activation), source)
 
@@ -247,35 +244,29 @@ def reshape(sketch: Sketch, source: Known) -> None:
     sizes.append(left)
     if sketch.flip(0.3):
         sizes = sizes[1:]
-    output = sketch.same(sizes, source.tensor)
     if sketch.flip(0.3):
-        arithmetic(sketch, source, sizes)
+        arithmetic(sketch, source)
         return
     wanted = [*sizes]
     if sketch.flip():
         wanted[int(sketch.rng.integers(len(wanted)))] = -1
+    output = sketch.same(sizes, source.tensor)
     sketch.add(op.reshape(source.tensor, output, wanted), source)
 
 
-def arithmetic(sketch: Sketch, source: Known, sizes: Sequence[int]) -> None:
-    """RESHAPE to [batch, ...], the batch taken from SHAPE, all sizes packed."""
-    model, rank = sketch.model, len(source.shape)
+def arithmetic(sketch: Sketch, source: Known) -> None:
+    """RESHAPE to [batch, rest] or [batch, 1, rest], the batch taken from SHAPE."""
+    model, batch = sketch.model, source.shape[0]
+    rest = source.size // batch
+    wanted, sizes = ([rest], [batch, rest]) if sketch.flip() else ([-1, rest], [batch, 1, rest])
     (shape,) = model.apply(op.shape(source.tensor), source.index)
-    (batch,) = model.apply(op.first_of(rank), shape)
-    rest = source.size // source.shape[0]
-    wanted = [source.shape[0], rest] if len(sizes) < 3 else [source.shape[0], -1, rest]
-    (packed,) = model.apply(op.pack(wanted[1:]), batch)
-    final = [source.shape[0], rest] if len(wanted) == 2 else [source.shape[0], 1, rest]
-    output = sketch.same(final, source.tensor)
-    operator = op.operator(
-        "RESHAPE",
-        [source.tensor, op.Tensor([len(final)], dtype=np.int32)],
-        output,
-        "Reshape",
-        version=1,
-    )
-    sketch.known.append(Known(model.apply(operator, source.index, packed)[0], output))
-    sketch.used.add(source.index)
+    (first,) = model.apply(op.first_of(len(source.shape)), shape)
+    (packed,) = model.apply(op.pack(wanted), first)
+    output = sketch.same(sizes, source.tensor)
+    integers = Known(packed, op.Tensor([len(sizes)], dtype=np.int32))
+    inputs = [source.tensor, integers.tensor]
+    operator = op.operator("RESHAPE", inputs, output, "Reshape", version=1)
+    sketch.add(operator, source, integers)
 
 
 def squeeze(sketch: Sketch, source: Known) -> None:
@@ -303,7 +294,7 @@ def softmax(sketch: Sketch, source: Known) -> None:
 
 def table(sketch: Sketch, source: Known) -> None:
     codes = ("LOGISTIC", "TANH", "HARD_SWISH", "RELU", "RELU6", "LEAKY_RELU", "QUANTIZE")
-    code = str(sketch.choice(codes))
+    code = sketch.choice(codes)
     fixed = {"LOGISTIC": ([1 / 256], -128), "TANH": ([1 / 128], 0)}
     output = sketch.like(source.shape, source.tensor)
     if code in fixed:
@@ -329,7 +320,7 @@ def concatenation(sketch: Sketch, source: Known) -> None:
         return
     tensors, sources = [source.tensor], [source]
     for _ in range(int(sketch.rng.integers(1, 3))):
-        other: Known = sketch.choice(others)
+        other = sketch.choice(others)
         if other.tensor.scale != source.tensor.scale or (
             other.tensor.zero_point != source.tensor.zero_point
         ):
@@ -356,7 +347,7 @@ def resize(sketch: Sketch, source: Known) -> None:
     if height * width * source.shape[3] > SIZE_MAX:
         return
     output = sketch.same((1, height, width, source.shape[3]), source.tensor)
-    align, half = bool(sketch.flip(0.3)), bool(sketch.flip(0.3))
+    align, half = sketch.flip(0.3), sketch.flip(0.3)
     operator = op.resize_nearest_neighbor(source.tensor, output, align, half and not align)
     sketch.add(operator, source)
 
@@ -450,8 +441,7 @@ def random_model(seed: int, operators: int = 8) -> bytes:
     for _ in range(operators):
         # The newest tensors are the likeliest: models are deep rather than broad.
         recent = sketch.known[-3:] if sketch.flip(0.8) else sketch.known
-        grow: Callable[[Sketch, Known], object] = sketch.choice(GROWTH)
-        grow(sketch, sketch.choice(recent))
+        sketch.choice(GROWTH)(sketch, sketch.choice(recent))
     return sketch.model.flatbuffer(ends(sketch))
 
 
@@ -493,8 +483,8 @@ def ends(sketch: Sketch) -> dict[str, int]:
 
 def only_shown(sketch: Sketch, leaf: Known) -> bool:
     """Whether the tensor shows an input under another shape: no output of its own."""
-    inputs, graph = set(sketch.model.graph.inputs), sketch.model.graph
-    shown = {*inputs}
+    graph = sketch.model.graph
+    shown = {*graph.inputs}
     for operator in graph.operators:
         code = sketch.model.model.operatorCodes[operator.opcodeIndex].builtinCode
         if code in op.VIEWS and operator.inputs[0] in shown:

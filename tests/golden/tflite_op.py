@@ -150,9 +150,15 @@ def run_reference(content: bytes, x: np.ndarray) -> list[np.ndarray]:
 
 
 def run_samples(content: bytes, xs: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
-    """Every output, in the order of the file, for each sample in turn; xs [n, ...] per input."""
+    """Every output, in the order of the file, for each sample in turn; xs [n, ...] per input.
+
+    Tensors do not share memory: LiteRT's planner lets an operator write over a reshaped tensor
+    whose first shape another one still reads.
+    """
     interpreter = Interpreter(
-        model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        model_content=content,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
     )
     interpreter.allocate_tensors()
     results = []

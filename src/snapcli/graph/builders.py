@@ -68,6 +68,8 @@ def _output(
     network: Network, node: Node, source: Value, target: Value, scales: NDArray[np.float32]
 ) -> fx.OutputS8:
     channels = target.shape[-1]
+    if channels > _SIZE_MAX:
+        raise node.refuse(f"has {channels} channels", f"At most {_SIZE_MAX} are possible.")
     bias = np.zeros(channels, np.int32)
     if len(node.inputs) > 2 and node.inputs[2] >= 0:
         bias = network.constant(node.inputs[2], "int32", node)
@@ -392,6 +394,7 @@ def _resize_nearest(network: Network, node: Node) -> None:
         raise ValueError(f"layer '{node.label}' has an impossible size")
     out_h, out_w = (int(d) for d in size)
     target = network.define(node.outputs[0], (1, out_h, out_w, channels))
+    network.spend(out_h + out_w)
     corners = (options.align_corners, options.half_pixel_centers)
     row, column = fx.nearest_index(in_h, out_h, *corners), fx.nearest_index(in_w, out_w, *corners)
     layer = fx.ResizeNearestS8(in_w, channels, out_h, out_w, row, column)

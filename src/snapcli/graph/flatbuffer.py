@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BUDGET_PER_BYTE = 4  # elements; a converter's files need less than one
+BUDGET_PER_BYTE = 16  # elements; a file needs about two, and one more per use of shared weights
 BUDGET_LEAST = 1 << 16
+TABLES_MAX = 1 << 16  # in one vector
 
 _U16, _I32, _U32 = struct.Struct("<H"), struct.Struct("<i"), struct.Struct("<I")
 
@@ -64,6 +65,8 @@ class Table:
     def tables(self, field: int) -> list["Table"]:
         start, count = self._vector(field)
         self.buffer.check(start, 4 * count)
+        if count > TABLES_MAX:
+            raise ValueError(f"it has a vector of {count} tables")
         return [Table(self.buffer, self._target(start + 4 * k)) for k in range(count)]
 
     def vector(self, field: int, dtype: str) -> NDArray:

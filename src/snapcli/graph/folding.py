@@ -10,7 +10,7 @@ from snapcli.graph.shapes import axis_of, expanded, reshaped, sliced, squeezed
 
 ELEMENTS_MAX = 4096
 
-Integers = Sequence[NDArray]
+Integers = Sequence[NDArray[np.int64]]
 
 
 def _gather(options: Record, values: Integers) -> NDArray:
@@ -29,10 +29,12 @@ def _strided_slice(options: Record, values: Integers) -> NDArray:
 
 def _slice(options: Record, values: Integers) -> NDArray:
     """A size of -1 is all that is left."""
+    _, begins, sizes = values
+    if begins.min() < 0 or sizes.min() < -1:
+        raise ValueError("a SLICE from the back")
     ends = [
         slice(int(begin), None if size == -1 else int(begin + size))
-        for begin, size in zip(values[1], values[2], strict=True)
-        if begin >= 0 and size >= -1
+        for begin, size in zip(begins, sizes, strict=True)
     ]
     return values[0][tuple(ends)]
 
@@ -91,12 +93,11 @@ FOLDED: dict[str, Callable[[Record, Integers], NDArray]] = {
 }
 
 
-def fold(kind: str, options: Record, values: Integers, dtype: str) -> NDArray:
-    """The result of one of FOLDED for int64 operands, as int32 or int64; wraps like TFLite's."""
-    if max((v.size for v in values), default=0) > ELEMENTS_MAX:
-        raise ValueError(f"a {kind} of too many integers")
+def fold(kind: str, options: Record, values: Integers, dtype: str) -> NDArray[np.int64]:
+    """The result of one of FOLDED for int64 operands; wraps around where dtype, int32 or int64,
+    cannot hold it."""
     with np.errstate(over="ignore"):
-        result = FOLDED[kind](options, values)
+        result = np.asarray(FOLDED[kind](options, values))
     if result.size > ELEMENTS_MAX:
-        raise ValueError(f"a {kind} of too many integers")
-    return np.asarray(result).astype(dtype)
+        raise ValueError(f"a {kind} to {result.size} integers")
+    return result.astype(dtype).astype(np.int64)

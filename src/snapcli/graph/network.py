@@ -17,8 +17,10 @@ from snapcli.graph.schema import TYPES, Record
 from snapcli.graph.shapes import Shape
 
 ACTIVATION_BYTES_MAX = 16 << 20  # far above the RAM of any microcontroller
-OPERATORS_MAX = 4096
+OPERATORS_MAX = 2048
+LAYERS_MAX = 4096  # one per part of a SPLIT
 RANK_MAX = 6
+INTEGERS_MAX = 4096  # of a parameter, or of an operator of shape arithmetic
 NAME_MAX = 60  # characters
 SCALE_MIN, SCALE_MAX = 1e-12, 1e12  # between them float32 holds every ratio and product
 INTEGER_TYPES = ("int32", "int64")
@@ -61,7 +63,8 @@ class Value:
 class Network:
     """What has been read so far.
 
-    values: activations by their index in the file. integers: constants of shape arithmetic.
+    values: activations by their index in the file. integers: parameters and the constants of
+    shape arithmetic, as int64.
     """
 
     def __init__(self, buffer: Buffer, model: Record) -> None:
@@ -76,7 +79,7 @@ class Network:
         self.views: dict[str, str] = {}
         self.layers: list[Layer] = []
         self.values: dict[int, Value] = {}
-        self.integers: dict[int, NDArray] = {}
+        self.integers: dict[int, NDArray[np.int64]] = {}
 
     def raw(self, index: int) -> Record:
         if not 0 <= index < len(self.subgraph.tensors):
@@ -166,6 +169,10 @@ class Network:
         self.views[target.name] = self.views.get(source.name, source.name)
 
     def add(self, kind: str, kernel: Kernel, sources: Sequence[Value], target: Value) -> None:
+        if len(self.layers) == LAYERS_MAX:
+            raise ArtifactError(
+                f"the model has more than {LAYERS_MAX} layers", "Split it into smaller ones."
+            )
         names = tuple(source.name for source in sources)
         self.layers.append(Layer(target.name, kind, kernel, names, target.name))
 
@@ -192,9 +199,6 @@ class Network:
         if index in self.values:
             return self.values[index].shape
         return tuple(int(d) for d in self.raw(index).shape)
-
-    def shape_as_integers(self, node: Node, dtype: str) -> NDArray:
-        return np.array(self.shape(node, 0), dtype)
 
     def operand(self, node: Node, position: int, to: Shape | None = None) -> Value:
         """An activation or a constant. A constant that does not repeat along the leading axes
@@ -237,15 +241,20 @@ class Network:
         self._buffer.spend(values.size)
         return values
 
+    def spend(self, elements: int) -> None:
+        """Counts the elements of a table that is made for a layer as if they were read."""
+        self._buffer.spend(elements)
+
     def integer(self, node: Node, position: int) -> NDArray[np.int64]:
         """A parameter of the operator: a constant of the file or of shape arithmetic."""
         index = _index(node, position)
         if index not in self.integers:
             dtype = self.type(index)
-            self.integers[index] = self.constant(
-                index, dtype if dtype in INTEGER_TYPES else "int32", node
-            )
-        return self.integers[index].astype(np.int64)
+            found = self.constant(index, dtype if dtype in INTEGER_TYPES else "int32", node)
+            if found.size > INTEGERS_MAX:
+                raise ValueError(f"layer '{node.label}' has {found.size} integers")
+            self.integers[index] = found.astype(np.int64)
+        return self.integers[index]
 
     def weights(self, node: Node, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         """(symmetric weights, their scales: one per channel along the axis, or one for all)"""

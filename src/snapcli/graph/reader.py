@@ -5,15 +5,19 @@ Anything it does not understand is named, with its layer, before any work is don
 
 import struct
 
+import numpy as np
+
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.graph.builders import BUILDERS
 from snapcli.graph.flatbuffer import Buffer
 from snapcli.graph.folding import FOLDED, fold
 from snapcli.graph.graph import Graph
-from snapcli.graph.network import INTEGER_TYPES, OPERATORS_MAX, Network, Node
+from snapcli.graph.network import INTEGER_TYPES, INTEGERS_MAX, OPERATORS_MAX, Network, Node
 from snapcli.graph.passes import simplify
 from snapcli.graph.schema import CUSTOM, OPERATORS, Record, read_model
 
+_ONE_BATCH = "Convert the model for a batch of 1: dilated convolutions then stay what they are."
+_HINTS = {"SPACE_TO_BATCH_ND": _ONE_BATCH, "BATCH_TO_SPACE_ND": _ONE_BATCH}
 # What reading a file that says impossible things raises.
 _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError)
 
@@ -75,9 +79,11 @@ def _add(network: Network, node: Node) -> None:
         BUILDERS[node.kind](network, node)
         return
     if node.kind == "SHAPE":
-        result = network.shape_as_integers(node, dtype)
+        result = np.array(network.shape(node, 0), np.int64)
     elif node.kind in FOLDED:
         values = [network.integer(node, k) for k in range(len(node.inputs))]
+        if sum(v.size for v in values) > INTEGERS_MAX:
+            raise ValueError(f"layer '{node.label}' computes with too many integers")
         result = fold(node.kind, node.options, values, dtype)
     else:
         raise _unsupported(f"{node.kind} of integers", node.label)
@@ -98,5 +104,6 @@ def _operator_name(code: int, custom: str) -> str:
 def _unsupported(operator: str, label: str) -> ArtifactError:
     supported = ", ".join(sorted({*BUILDERS, *FOLDED, "SHAPE"}))
     return ArtifactError(
-        f"operator {operator} of layer '{label}' is not supported", f"Supported: {supported}."
+        f"operator {operator} of layer '{label}' is not supported",
+        _HINTS.get(operator, f"Supported: {supported}."),
     )

@@ -55,6 +55,8 @@ def sliced(
         bit, size = 1 << k, shape[k]
         if options.shrink_axis_mask & bit:
             place = axis_of(first, size)
+            if by < 1 or options.begin_mask & bit:
+                raise ValueError("a slice drops an axis that it also runs along")
             taken[k], kept[k] = range(place, place + 1), 0
             continue
         start = None if options.begin_mask & bit else first

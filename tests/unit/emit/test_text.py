@@ -1,6 +1,9 @@
 """How constants are written: no value changes on its way into C."""
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,11 @@ from snapcli.fixedpoint import (
     pad_of,
     transpose_copy,
 )
+from snapcli.graph import read_tflite
+from snapcli.graph.operators import OPERATORS
+
+from ...golden.c_runner import FLAGS
+from ...golden.random_models import random_model
 
 
 @given(st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32"]), st.data())
@@ -105,3 +113,17 @@ def test_a_float_is_written_exactly(scale: float) -> None:
 def test_a_round_float_has_no_trailing_zeros() -> None:
     assert ".scale = 0x1.8p-3f," in struct(QuantizeF32S8(1, 0.1875, 0), "ends", {})
     assert ".scale = 0x1p+0f," in struct(QuantizeF32S8(1, 1.0, 0), "ends", {})
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs cc")
+def test_the_parameters_of_every_operator_compile(tmp_path: Path) -> None:
+    """Each dataclass has the fields of its C struct, in types that fit."""
+    layers = [layer for seed in range(60) for layer in read_tflite(random_model(seed)).layers]
+    assert {layer.operator for layer in layers} == {*OPERATORS}
+    source = tmp_path / "layers.c"
+    structs = (struct(layer.kernel, f"layer_{k}", {}, False) for k, layer in enumerate(layers))
+    source.write_text('#include "snapuq.h"\n' + "".join(structs))
+    command = ["cc", *FLAGS, "-Wconversion", "-fsyntax-only", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.returncode == 0

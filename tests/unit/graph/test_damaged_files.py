@@ -69,8 +69,8 @@ def model_with(count: int, field: int) -> bytes:
 
 
 @pytest.mark.parametrize("field", [1, 2, 4, 7])
-def test_a_million_references_to_one_table_are_cheap(field: int) -> None:
-    assert_cheap(model_with(250_000, field), "subgraphs|too often")
+def test_many_references_to_one_table_are_cheap(field: int) -> None:
+    assert_cheap(model_with(250_000, field), r"subgraphs|too often|a vector of 250000 tables")
 
 
 def test_a_count_without_entries_is_cheap() -> None:

@@ -520,6 +520,7 @@ def output_twice(model: Any, graph: Any) -> None:
 
 
 BIG = op.Tensor([1, 4000, 4000, 1], [0.05], -3)
+FIELD = op.Tensor([1, 4000, 1000, 4], [0.05], -3)
 REFUSED: dict[str, tuple[bytes, Callable[[Any, Any], None], str]] = {
     "float": (float_model(), no_change, "'out' is not int8 but float32|RELU of layer 'out' works"),
     "uint8": (single(conv()), input_type(3), "'input' is not int8 but uint8"),
@@ -582,6 +583,36 @@ REFUSED: dict[str, tuple[bytes, Callable[[Any, Any], None], str]] = {
         no_change,
         "MAX_POOL_2D of layer 'out' has a window that is too large",
     ),
+    "large_pool": (
+        single(op.max_pool(IMAGE, like([1, 7, 6, 4]), (3000, 3000), (1, 1), "same", "none")),
+        no_change,
+        "MAX_POOL_2D of layer 'out' has a window that is too large",
+    ),
+    "long_mean": (
+        single(op.mean(like([1, 4096, 4000, 1]), like([1, 1]))),
+        no_change,
+        "MEAN of layer 'out' is over 16384000 elements",
+    ),
+    "expanded_rank": (
+        single(op.expand_dims(like([1, 2, 1, 2, 1, 2]), like([]), 0)),
+        no_change,
+        "'out' has 7 axes",
+    ),
+    "large_constants": (
+        chain(*[op.add([FIELD, constant([4000, 1, 1])], FIELD, "none")] * 2),
+        no_change,
+        "ADD of layer 'out' has constants that are too large",
+    ),
+    "many_channels": (
+        single(dense(like([1, 1]), 1, (1, 70000), per_channel=False)),
+        no_change,
+        "FULLY_CONNECTED of layer 'out' has 70000 channels",
+    ),
+    "many_parts": (
+        single(op.split(like([1, 5000]), like([1, 1]), 1, 5000, 0)),
+        no_change,
+        "more than 4096 layers",
+    ),
     "copy_of_five_axes": (
         single(
             op.transpose(like([1, 2, 3, 2, 3, 2]), like([1, 2, 3, 2, 3, 2]), [0, 5, 4, 3, 2, 1])
@@ -607,6 +638,34 @@ def test_what_cannot_be_read_is_refused_by_name(name: str) -> None:
         read_tflite(edited(content, change))
     assert caught.value.hint
     assert "damaged" not in caught.value.message
+
+
+def test_a_dilation_that_the_converter_took_apart_has_a_hint_of_its_own() -> None:
+    def space_to_batch(model: Any, graph: Any) -> None:
+        (code,) = model.operatorCodes
+        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.SPACE_TO_BATCH_ND
+
+    with pytest.raises(ArtifactError, match="SPACE_TO_BATCH_ND of layer 'out'") as caught:
+        read_tflite(edited(single(conv()), space_to_batch))
+    assert "batch of 1" in str(caught.value.hint)
+
+
+def test_weights_may_serve_several_layers() -> None:
+    """A cell that is unrolled: the same constants, eight times."""
+    cell = dense(like([1, 200]), 200, (1, 200))
+    content = op.flatbuffer([cell] * 8, {"out": 7})
+
+    def share(model: Any, graph: Any) -> None:
+        for operator in graph.operators[1:]:
+            operator.inputs[1:] = graph.operators[0].inputs[1:]
+        used = {graph.tensors[i].buffer for i in graph.operators[0].inputs}
+        for k, buffer in enumerate(model.buffers):
+            if k not in used:
+                buffer.data = None
+
+    shared = edited(content, share)
+    assert len(shared) < 100_000 < 8 * 200 * 200
+    assert_equals_reference(shared)
 
 
 def option(name: str, value: Any) -> Callable[[Any, Any], None]:
