@@ -21,13 +21,13 @@ class Block:
 
 def blocks(graph: Graph) -> tuple[Block, ...]:
     """In the order of the layers; the last one is the classifier, or what there is of it."""
-    last_use = lifetimes(graph)
+    lives = _lives(graph)
     found: list[Block] = []
     current: list[Layer] = []
     for i, layer in enumerate(graph.layers):
         current.append(layer)
         following = graph.layers[i + 1] if i + 1 < len(graph.layers) else None
-        crossing = [name for name, (first, last) in last_use.items() if first <= i + 1 < last]
+        crossing = [name for name, (first, last) in lives.items() if first <= i + 1 < last]
         mixes = any(step.operator in _MIXING for step in current)
         finished = following is None or following.operator not in _FINISHING
         if mixes and finished and crossing == [layer.target]:
@@ -44,6 +44,15 @@ def lifetimes(graph: Graph) -> dict[str, tuple[int, int]]:
 
     Layers count from 1; an input is written at 0, an output read after the last layer.
     """
+    found = _lives(graph)
+    for name in graph.outputs.values():
+        stored = graph.stored(name)
+        found[stored] = (found[stored][0], len(graph.layers) + 1)
+    return found
+
+
+def _lives(graph: Graph) -> dict[str, tuple[int, int]]:
+    """lifetimes() among the layers alone: that somebody outside looks does not matter."""
     found = dict.fromkeys(graph.inputs, (0, 0))
     for i, layer in enumerate(graph.layers, start=1):
         found[layer.target] = (i, i)
@@ -51,7 +60,4 @@ def lifetimes(graph: Graph) -> dict[str, tuple[int, int]]:
             name = graph.stored(source)
             if name not in graph.constants:
                 found[name] = (found[name][0], i)
-    for name in graph.outputs.values():
-        stored = graph.stored(name)
-        found[stored] = (found[stored][0], len(graph.layers) + 1)
     return found

@@ -1,6 +1,6 @@
 """An order of layers that keeps less alive at once."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from snapcli.graph.graph import Graph, Layer
 
@@ -19,37 +19,35 @@ def smallest_order(
     layers = graph.layers
     stored = [{graph.stored(s) for s in layer.sources} - graph.constants.keys() for layer in layers]
     made_by = {layer.target: i for i, layer in enumerate(layers)}
-    needs = [{made_by[s] for s in sources if s in made_by} for sources in stored]
-    readers = {
-        name: frozenset(i for i, sources in enumerate(stored) if name in sources)
-        for name in graph.tensors
-    }
+    # Sets of layers are bits of an integer.
+    needs = [_mask(made_by[s] for s in sources if s in made_by) for sources in stored]
+    readers = dict.fromkeys(graph.tensors, 0)
+    for i, sources in enumerate(stored):
+        for name in sources:
+            readers[name] |= 1 << i
     kept = {graph.stored(name) for name in results}
     size = {name: tensor.size_bytes for name, tensor in graph.tensors.items()}
 
     start = sum(size[name] for name in graph.inputs)
     # {layers done: (peak bytes, bytes alive, the order that led here)}
-    states: dict[frozenset[int], tuple[int, int, tuple[int, ...]]] = {
-        frozenset(): (start, start, ())
-    }
+    states: dict[int, tuple[int, int, tuple[int, ...]]] = {0: (start, start, ())}
     for _ in layers:
-        found: dict[frozenset[int], tuple[int, int, tuple[int, ...]]] = {}
+        found: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         for done, (peak, alive, path) in states.items():
-            for i in range(len(layers)):
-                if i in done or not needs[i] <= done:
+            for i, layer in enumerate(layers):
+                if done >> i & 1 or needs[i] & ~done:
                     continue
-                after = done | {i}
-                dying = {s for s in stored[i] if readers[s] <= after and s not in kept}
+                after = done | 1 << i
+                dying = {s for s in stored[i] if not readers[s] & ~after and s not in kept}
                 freed = sum(size[s] for s in dying)
-                during = alive - freed + joint_bytes(layers[i], dying)
-                state = (
-                    max(peak, during),
-                    alive - freed + size[layers[i].target],
-                    (*path, i),
-                )
+                during = alive - freed + joint_bytes(layer, dying)
+                state = (max(peak, during), alive - freed + size[layer.target], (*path, i))
                 if after not in found or state < found[after]:
                     found[after] = state
-        best = sorted(found.items(), key=lambda item: item[1])[:_BEAM]
-        states = dict(best)
+        states = dict(sorted(found.items(), key=lambda item: item[1])[:_BEAM])
     ((_, _, path),) = states.values()
     return tuple(layers[i] for i in path)
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in set(numbers))
