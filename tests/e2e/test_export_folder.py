@@ -11,6 +11,7 @@ import pytest
 
 from snapcli.graph import read_tflite
 from tests.conftest import Outcome, Workspace, need, snap
+from tests.golden.random_models import random_model
 from tests.unit.tiny_monitor import tiny_tflite
 
 STRICT = "-O2 -Wall -Wextra -Werror -Wmissing-prototypes"
@@ -62,6 +63,31 @@ def test_it_builds_and_runs_on_this_machine_as_it_stands(folder: Path) -> None:
     x = np.array(values, np.uint8).view(np.int8).reshape(1, 9, 8, 3)
     logits = graph.run(x, {"logits"})["logits"][0]
     assert f"output_logits: {' '.join(map(str, logits))}" in out
+
+
+@pytest.mark.parametrize("seed", [0, 3, 9])
+def test_any_model_builds_and_runs(seed: int, tmp_path: Path) -> None:
+    """Several inputs and outputs, float ends: each has its own function and check."""
+    need(host=True)
+    path = tmp_path / "random.tflite"
+    path.write_bytes(random_model(seed, 12))
+    export(path, "--out", str(tmp_path / "out"))
+    graph = read_tflite(path.read_bytes())
+    header = (tmp_path / "out" / "snap_model.h").read_text()
+    assert header.count("*snap_model_input") == len(graph.inputs)
+    assert header.count("*snap_model_output") == len(set(graph.outputs.values()))
+    out = call("make", "-j2", f"CFLAGS={SANITIZED}", cwd=tmp_path / "out")
+    assert out.splitlines()[-1] == "equals the reference"
+
+
+def test_those_models_have_several_ends_and_floats() -> None:
+    for end in ("inputs", "outputs"):
+        kinds = [
+            [graph.tensors[graph.outputs.get(name, name)].dtype for name in getattr(graph, end)]
+            for graph in (read_tflite(random_model(seed, 12)) for seed in (0, 3, 9))
+        ]
+        assert max(map(len, kinds)) > 1
+        assert any("float32" in kind for kind in kinds)
 
 
 def test_the_example_notices_a_wrong_kernel(folder: Path) -> None:

@@ -17,6 +17,7 @@ _TYPES = {
     "uint16": "uint16_t",
     "int32": "int32_t",
     "uint32": "uint32_t",
+    "float32": "float",
 }
 
 
@@ -25,7 +26,7 @@ def array(name: str, values: np.ndarray, static: bool = True) -> str:
     flat = values.ravel()
     ctype = _TYPES[values.dtype.name]
     head = f"{'static ' if static else ''}const {ctype} {name}[{flat.size}] = {{\n"
-    return head + wrap(_literal(int(v), ctype) for v in flat) + "};\n"
+    return head + wrap(_literal(v, ctype) for v in flat.tolist()) + "};\n"
 
 
 def wrap(items: Iterable[str]) -> str:
@@ -38,7 +39,7 @@ def wrap(items: Iterable[str]) -> str:
     return "\n".join([*lines, line]) + "\n"
 
 
-def _literal(value: int, ctype: str) -> str:
+def _literal(value: float, ctype: str) -> str:
     return f"{value}u" if ctype == "uint32_t" else _number(value)
 
 
