@@ -1,15 +1,15 @@
-"""snap_model.h and snap_model.c: the network as one straight line of kernel calls."""
+"""snap_model.c, the network as one straight line of kernel calls, and all files beside it."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from snapcli.emit import luts
 from snapcli.emit.golden import emit_golden
+from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
-from snapcli.emit.names import c_names, head_name
+from snapcli.emit.names import head_name
 from snapcli.emit.program import Program
 from snapcli.emit.steps import (
     HeadStep,
@@ -25,16 +25,7 @@ from snapcli.emit.steps import (
 )
 from snapcli.emit.text import GENERATED, array, struct
 from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
-from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
-
-_WITHOUT = "SNAP_MODEL_WITHOUT_HEADS"
-_RUN = "void snap_model_run(void *arena)"
-_RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
-_PROFILE = (
-    "void snap_model_profile(void *arena, struct snap_model_result *result,\n"
-    "                        const struct snapuq_probe *probe)"
-)
 
 
 @dataclass(frozen=True)
@@ -63,116 +54,8 @@ def emit_model(program: Program, monitor: Monitor | None, golden: np.ndarray | N
         constants += golden.size + sum(head.constant_bytes for head in program.heads)
         constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
-    files["snap_model.h"] = _header(program, monitor, digest)
+    files["snap_model.h"] = emit_header(program, monitor, digest)
     return Emitted(files, digest, constants, program.full.arena_bytes)
-
-
-def _header(program: Program, monitor: Monitor | None, digest: str) -> str:
-    graph, plan = program.graph, program.full
-    lines = [f'#define SNAP_MODEL_ID "{digest}"']
-    if monitor:
-        lines += [
-            f"#define SNAP_MODEL_CLASSES {monitor.body.classes}",
-            f"#ifdef {_WITHOUT}",
-            "#define SNAP_MODEL_TAPS 0",
-            f"#define SNAP_MODEL_ARENA_BYTES {program.plain.arena_bytes}",
-            "#else",
-            f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}",
-            f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}",
-            "#endif",
-        ]
-    else:
-        lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
-    for name, function in zip(graph.inputs, input_functions(program), strict=True):
-        lines += ["", *_access(function, "", graph.tensors[name], plan.offsets[name])]
-    if not monitor:
-        for name, function in zip(program.results, output_functions(program), strict=True):
-            stored = graph.stored(name)
-            offset = plan.offsets.get(moved(stored), plan.offsets[stored])
-            lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
-    lines += ["", *(_monitor_face(monitor) if monitor else _plain_face())]
-    joined = "\n".join(lines)
-    return f"""{GENERATED}#ifndef SNAP_MODEL_H
-#define SNAP_MODEL_H
-
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-{joined}
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
-
-
-def input_functions(program: Program) -> list[str]:
-    """C functions that say where the inputs lie in the arena, in the inputs' order."""
-    return _functions("snap_model_input", program.graph.inputs, program)
-
-
-def output_functions(program: Program) -> list[str]:
-    return _functions("snap_model_output", program.results, program)
-
-
-def _functions(base: str, tensors: Sequence[str], program: Program) -> list[str]:
-    if len(tensors) == 1:
-        return [base]
-    named = c_names(tensors)  # two outputs may be views of the same bytes
-    return [f"{base}_{named[name]}" for name in tensors]
-
-
-def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]:
-    """The size of an input or output and the function that says where it lies."""
-    shape = "x".join(str(d) for d in tensor.shape)
-    ctype = c_type(tensor)
-    meaning = f", real = {tensor.scale!r} * (q - ({tensor.zero_point}))"
-    meaning = meaning if tensor.dtype == "int8" else ""
-    when = "valid until the next input is written" if const else "a run overwrites it"
-    through = f"({const}void *)" if ctype == "float" else ""
-    inner = f"{through}(({const}uint8_t *)arena + {offset})"
-    return [
-        f"/* {shape} {tensor.dtype}{meaning}. It lies in the arena;",
-        f" * {when}. */",
-        f"#define {function.upper()}_BYTES {tensor.size_bytes}",
-        f"static inline {const}{ctype} *{function}({const}void *arena)",
-        "{",
-        f"    return ({const}{ctype} *){inner};",
-        "}",
-    ]
-
-
-def c_type(tensor: Tensor) -> str:
-    return "float" if tensor.dtype == "float32" else "int8_t"
-
-
-def _plain_face() -> list[str]:
-    return [f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{_RUN};"]
-
-
-def _monitor_face(monitor: Monitor) -> list[str]:
-    return [
-        f"""struct snap_model_result {{
-    int32_t predicted;
-    uint32_t score_q16;       /* S */
-    uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
-    int32_t abstain;          /* U >= {monitor.decision.threshold_q16} */
-    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
-    int8_t logits[SNAP_MODEL_CLASSES];
-}};
-
-/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
-{_RUN_MONITOR};
-
-/* The same, telling a probe (see snapuq.h) when each stage ends. */
-struct snapuq_probe;
-{_PROFILE};"""
-    ]
 
 
 def _parts(program: Program, monitor: Monitor) -> str:
@@ -208,7 +91,7 @@ def emit_source(program: Program, monitor: Monitor | None, trace: bool = False) 
     parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
     parts += [program.lowered[layer.name].definitions for layer in layers]
     if monitor:
-        parts.append(f"#ifndef {_WITHOUT}\n{_decision(monitor)}#endif\n")
+        parts.append(f"#ifndef {WITHOUT_HEADS}\n{_decision(monitor)}#endif\n")
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
 
@@ -234,7 +117,7 @@ def _decision(monitor: Monitor) -> str:
 
 
 def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
-    lines = [_PROFILE if monitor else _RUN, "{", *_pointers(program), ""]
+    lines = [PROFILE if monitor else RUN, "{", *_pointers(program), ""]
     steps = program.steps
     start = classifier_start(steps)
     for i, step in enumerate(steps):
@@ -249,7 +132,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
             continue
         assert monitor is not None
         if isinstance(steps[i - 1], LayerStep | MoveStep):
-            lines.append(f"#ifndef {_WITHOUT}")
+            lines.append(f"#ifndef {WITHOUT_HEADS}")
         lines.append(f"    {_monitor_call(step, program)}")
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
@@ -257,7 +140,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
             lines += ["    snapuq_mark(probe, SNAPUQ_STAGE_HEADS);", "#endif"]
     if monitor:
         lines += ["", *_finish(monitor, program)]
-        lines += ["}", "", _RUN_MONITOR, "{", "    snap_model_profile(arena, result, 0);"]
+        lines += ["}", "", RUN_MONITOR, "{", "    snap_model_profile(arena, result, 0);"]
     return "\n".join([*lines, "}", ""])
 
 
@@ -282,7 +165,7 @@ def _pointers(program: Program) -> list[str]:
         elif isinstance(step, HeadStep):
             name = head_scratch(step.index)
             monitor.append(_pointer("int16_t", "const ", name, offsets[name]))
-    return [*network, f"#ifndef {_WITHOUT}", *monitor, "#endif"] if monitor else network
+    return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
 
 
 def _pointer(ctype: str, const: str, name: str, offset: int) -> str:
@@ -337,7 +220,7 @@ def _finish(monitor: Monitor, program: Program) -> list[str]:
         f"        result->logits[i] = {logits}[i];",
         "    }",
         "    snapuq_mark(probe, SNAPUQ_STAGE_CLASSIFIER);",
-        f"#ifdef {_WITHOUT}",
+        f"#ifdef {WITHOUT_HEADS}",
         "    result->surprisal_q16[0] = 0;",
         "    result->score_q16 = 0;",
         "    result->uncertainty_q16 = 0;",

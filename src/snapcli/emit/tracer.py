@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.emit.model import input_functions
+from snapcli.emit.header import input_functions
 from snapcli.emit.program import Program
 from snapcli.emit.steps import HeadStep, LayerStep, SumStep
 

@@ -18,13 +18,13 @@ from snapcli.data import load_dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
+from snapcli.emit.example import emit_example
 from snapcli.emit.folder import (
     EXAMPLE,
     KERNELS,
     THIRD_PARTY,
     LayerRow,
     emit_cmake,
-    emit_example,
     emit_makefile,
     emit_readme,
     layer_rows,

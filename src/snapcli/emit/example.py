@@ -1,0 +1,131 @@
+"""example/main.c: a program that runs an exported model once and checks the result."""
+
+import math
+
+import numpy as np
+
+from snapcli.emit.header import input_functions, output_functions
+from snapcli.emit.program import Program
+from snapcli.emit.text import GENERATED, array
+from snapcli.graph.monitor import Monitor
+
+
+def example_inputs(program: Program) -> dict[str, np.ndarray]:
+    """The made-up inputs of the example: [1, *shape] by name, bytes of one random sequence."""
+    state, found = 1, {}
+    for name in program.graph.inputs:
+        tensor = program.graph.tensors[name]
+        values = []
+        for _ in range(math.prod(tensor.shape)):
+            state = (state * 1664525 + 1013904223) % 2**32
+            values.append(state >> 24)
+        steps = np.array(values, np.uint8).view(np.int8)
+        shaped = steps.reshape(1, *tensor.shape)
+        found[name] = shaped if tensor.dtype == "int8" else (shaped / 32).astype(np.float32)
+    return found
+
+
+def emit_example(program: Program, monitor: Monitor | None) -> str:
+    """A program that runs the model once and compares the result with the integer reference."""
+    given = example_inputs(program)
+    fills, checks, expected = [], [], []
+    for name, function in zip(program.graph.inputs, input_functions(program), strict=True):
+        kind = program.graph.tensors[name].dtype
+        count = math.prod(program.graph.tensors[name].shape)
+        fills.append(f"    fill_{kind}({function}(arena), {count}, &state);")
+    if monitor:
+        answer = monitor.run(given[program.graph.input])
+        run = "    struct snap_model_result result;\n    snap_model_run(arena, &result);"
+        fields = ("predicted", "score_q16", "uncertainty_q16", "abstain")
+        for field in fields:
+            want = int(getattr(answer, field)[0])
+            checks.append(f'    differs |= check("{field}", result.{field}, {want}u);')
+    else:
+        run = "    snap_model_run(arena);"
+        found = program.graph.run(given, program.results)
+        for name, function in zip(program.results, output_functions(program), strict=True):
+            suffix = function.removeprefix("snap_model_output")
+            values = found[name][0]
+            kind = program.graph.tensors[name].dtype
+            expected.append(array(f"expected{suffix}", values))
+            checks.append(
+                f'    differs |= compare_{kind}("output{suffix}",\n        '
+                f"{function}(arena), expected{suffix}, {values.size});"
+            )
+    kinds = sorted({program.graph.tensors[name].dtype for name in program.graph.inputs})
+    outputs = sorted({program.graph.tensors[name].dtype for name in program.results})
+    helpers = [_FILL[kind] for kind in kinds]
+    helpers += [_CHECK] if monitor else [_COMPARE[kind] for kind in outputs]
+    lines = "\n".join([*fills, run, *checks])
+    parts = [
+        f"{GENERATED}/* Runs the model once on a made-up input and compares the result with "
+        "snap's integer reference. */",
+        '#include <stdio.h>\n\n#include "snap_model.h"\n',
+        "static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n",
+        *helpers,
+        *expected,
+        f"""int main(void)
+{{
+    uint32_t state = 1;
+    int differs = 0;
+{lines}
+    puts(differs ? "differs from the reference" : "equals the reference");
+    return differs;
+}}
+""",
+    ]
+    return "\n".join(parts)
+
+
+_FILL = {
+    "int8": """static void fill_int8(int8_t *to, int count, uint32_t *state)
+{
+    for (int i = 0; i < count; i++) {
+        *state = *state * 1664525u + 1013904223u;
+        to[i] = (int8_t)(*state >> 24);
+    }
+}
+""",
+    "float32": """static void fill_float32(float *to, int count, uint32_t *state)
+{
+    for (int i = 0; i < count; i++) {
+        *state = *state * 1664525u + 1013904223u;
+        to[i] = (float)(int8_t)(*state >> 24) / 32.0f;
+    }
+}
+""",
+}
+_COMPARE = {
+    "int8": """static int compare_int8(const char *name, const int8_t *got,
+                        const int8_t *want, int count)
+{
+    int differs = 0;
+    printf("%s:", name);
+    for (int i = 0; i < count; i++) {
+        printf(" %d", got[i]);
+        differs |= got[i] != want[i];
+    }
+    puts("");
+    return differs;
+}
+""",
+    "float32": """static int compare_float32(const char *name, const float *got,
+                           const float *want, int count)
+{
+    int differs = 0;
+    printf("%s:", name);
+    for (int i = 0; i < count; i++) {
+        printf(" %g", (double)got[i]);
+        differs |= got[i] != want[i];
+    }
+    puts("");
+    return differs;
+}
+""",
+}
+_CHECK = """static int check(const char *name, uint32_t got, uint32_t want)
+{
+    printf("%s: %lu\\n", name, (unsigned long)got);
+    return got != want;
+}
+"""

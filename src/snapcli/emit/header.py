@@ -1,0 +1,121 @@
+"""snap_model.h: all that a user of an exported model sees."""
+
+from collections.abc import Sequence
+
+from snapcli.emit.names import c_names
+from snapcli.emit.program import Program
+from snapcli.emit.steps import moved
+from snapcli.emit.text import GENERATED
+from snapcli.graph.graph import Tensor
+from snapcli.graph.monitor import Monitor
+
+WITHOUT_HEADS = "SNAP_MODEL_WITHOUT_HEADS"
+RUN = "void snap_model_run(void *arena)"
+RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
+PROFILE = (
+    "void snap_model_profile(void *arena, struct snap_model_result *result,\n"
+    "                        const struct snapuq_probe *probe)"
+)
+_PLAIN_FACE = f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{RUN};"
+
+
+def emit_header(program: Program, monitor: Monitor | None, digest: str) -> str:
+    graph, plan = program.graph, program.full
+    lines = [f'#define SNAP_MODEL_ID "{digest}"']
+    if monitor:
+        lines += [
+            f"#define SNAP_MODEL_CLASSES {monitor.body.classes}",
+            f"#ifdef {WITHOUT_HEADS}",
+            "#define SNAP_MODEL_TAPS 0",
+            f"#define SNAP_MODEL_ARENA_BYTES {program.plain.arena_bytes}",
+            "#else",
+            f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}",
+            f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}",
+            "#endif",
+        ]
+    else:
+        lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
+    for name, function in zip(graph.inputs, input_functions(program), strict=True):
+        lines += ["", *_access(function, "", graph.tensors[name], plan.offsets[name])]
+    if not monitor:
+        for name, function in zip(program.results, output_functions(program), strict=True):
+            stored = graph.stored(name)
+            offset = plan.offsets.get(moved(stored), plan.offsets[stored])
+            lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
+    lines += ["", _monitor_face(monitor) if monitor else _PLAIN_FACE]
+    joined = "\n".join(lines)
+    return f"""{GENERATED}#ifndef SNAP_MODEL_H
+#define SNAP_MODEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{joined}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def input_functions(program: Program) -> list[str]:
+    """C functions that say where the inputs lie in the arena, in the inputs' order."""
+    return _functions("snap_model_input", program.graph.inputs)
+
+
+def output_functions(program: Program) -> list[str]:
+    return _functions("snap_model_output", program.results)
+
+
+def _functions(base: str, tensors: Sequence[str]) -> list[str]:
+    if len(tensors) == 1:
+        return [base]
+    named = c_names(tensors)  # two outputs may be views of the same bytes
+    return [f"{base}_{named[name]}" for name in tensors]
+
+
+def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]:
+    """The size of an input or output and the function that says where it lies."""
+    shape = "x".join(str(d) for d in tensor.shape)
+    ctype = c_type(tensor)
+    meaning = f", real = {tensor.scale!r} * (q - ({tensor.zero_point}))"
+    meaning = meaning if tensor.dtype == "int8" else ""
+    when = "valid until the next input is written" if const else "a run overwrites it"
+    through = f"({const}void *)" if ctype == "float" else ""
+    inner = f"{through}(({const}uint8_t *)arena + {offset})"
+    return [
+        f"/* {shape} {tensor.dtype}{meaning}. It lies in the arena;",
+        f" * {when}. */",
+        f"#define {function.upper()}_BYTES {tensor.size_bytes}",
+        f"static inline {const}{ctype} *{function}({const}void *arena)",
+        "{",
+        f"    return ({const}{ctype} *){inner};",
+        "}",
+    ]
+
+
+def c_type(tensor: Tensor) -> str:
+    return "float" if tensor.dtype == "float32" else "int8_t"
+
+
+def _monitor_face(monitor: Monitor) -> str:
+    return f"""struct snap_model_result {{
+    int32_t predicted;
+    uint32_t score_q16;       /* S */
+    uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
+    int32_t abstain;          /* U >= {monitor.decision.threshold_q16} */
+    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
+    int8_t logits[SNAP_MODEL_CLASSES];
+}};
+
+/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
+{RUN_MONITOR};
+
+/* The same, telling a probe (see snapuq.h) when each stage ends. */
+struct snapuq_probe;
+{PROFILE};"""
