@@ -15,10 +15,10 @@ import pytest
 
 from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
-from snapcli.emit.lowering import Lowered
+from snapcli.emit.lowering import HeadSite, Lowered
 from snapcli.emit.text import array
 from snapcli.errors import ConfigError
-from snapcli.fixedpoint import GaussianHeadS8, surprisal_s8
+from snapcli.fixedpoint import surprisal_s8
 from snapcli.graph.graph import Graph, Layer
 from snapcli.kernels import cmsis_nn_files
 
@@ -38,8 +38,8 @@ class Fallback:
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         raise ElsewhereError(layer.name)
 
-    def lower_head(self, head: GaussianHeadS8, name: str, *places: object) -> Lowered:
-        raise ElsewhereError(name)
+    def lower_head(self, site: HeadSite) -> Lowered:
+        raise ElsewhereError(site.name)
 
 
 KERNELS = CmsisNn(Fallback())
@@ -144,7 +144,8 @@ def surprise(case: Surprisal) -> list[Program]:
     name = f"head_{case.name}"
     sums = ("(const int32_t *)(const void *)input1", "(const int32_t *)(const void *)input2")
     result = "*(uint32_t *)(void *)output"
-    lowered = KERNELS.lower_head(head, name, f"{name}_table", sums, "scratch", f"({result})")
+    site = HeadSite(head, name, f"{name}_table", sums, "scratch", f"({result})")
+    lowered = KERNELS.lower_head(site)
     definitions = array(f"{name}_table", head.inverse_sigma_q9) + lowered.definitions
     expected = surprisal_s8(head, before, after).reshape(-1, 1)
     size = np.array([[lowered.scratch_bytes]], np.int32)
@@ -278,7 +279,7 @@ def test_a_head_that_arm_cannot_compute_is_named() -> None:
     head, _, _ = HEADS[0].draw()
     steep = replace(head, xi=replace(head.xi, shift=-31))
     with pytest.raises(ConfigError, match="the head tap2 has a multiplier"):
-        KERNELS.lower_head(steep, "tap2", "table", ("a", "b"), "scratch", "result")
+        KERNELS.lower_head(HeadSite(steep, "tap2", "table", ("a", "b"), "scratch", "result"))
 
 
 def test_constant_bytes_are_what_the_compiler_makes_of_them(tmp_path: Path, cmsis_nn: Path) -> None:
@@ -289,7 +290,7 @@ def test_constant_bytes_are_what_the_compiler_makes_of_them(tmp_path: Path, cmsi
     sums = ("(const int32_t *)0", "(const int32_t *)0")
     heads = [
         KERNELS.lower_head(
-            case.draw()[0], f"head_{case.name}", "0", sums, "scratch", "*(uint32_t *)0"
+            HeadSite(case.draw()[0], f"head_{case.name}", "0", sums, "s", "*(uint32_t *)0")
         )
         for case in HEADS
     ]

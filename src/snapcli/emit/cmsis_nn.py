@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.emit.lowering import KernelSet, Lowered
+from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.text import array, constant_bytes
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
     AddS8,
     ConvS8,
-    GaussianHeadS8,
     MulS8,
     Multiplier,
     PoolS8,
@@ -69,21 +68,12 @@ class CmsisNn:
         lowered = _lower(layer, graph, pointers, scratch)
         return lowered or self.fallback.lower(layer, graph, pointers, scratch)
 
-    def lower_head(
-        self,
-        head: GaussianHeadS8,
-        name: str,
-        table: str,
-        sums: tuple[str, str],
-        scratch: str,
-        result: str,
-    ) -> Lowered:
-        return _lower_head(head, name, table, sums, scratch, result)
+    def lower_head(self, site: HeadSite) -> Lowered:
+        return _lower_head(site)
 
 
-def _lower_head(
-    head: GaussianHeadS8, name: str, table: str, sums: tuple[str, str], scratch: str, result: str
-) -> Lowered:
+def _lower_head(site: HeadSite) -> Lowered:
+    head, name = site.head, site.name
     shifts = (m.shift for m in (head.before, head.after, head.latent, head.mean, head.xi))
     if min(shifts) < _SHIFT_MIN:
         raise ConfigError(
@@ -115,16 +105,15 @@ def _lower_head(
         "xi_bias": constant("xi_bias", head.xi_bias),
         "xi": _braces(*astuple(head.xi)),
         "xi_offset": head.xi_zero_point,
-        "inverse_sigma_q9": table,
+        "inverse_sigma_q9": site.table,
     }
     lines = "".join(f"    .{key} = {value},\n" for key, value in members.items())
     declared = f"const {CmsisNn.head_type} {name}"
     size = 2 * (head.in_channels + head.rank)
+    arguments = (_context(site.scratch, size), f"&{name}", *site.sums, f"&{site.result}")
     return Lowered(
         definitions="\n".join([*arrays, f"{declared} = {{\n{lines}}};\n"]),
-        call=_call(
-            "arm_snap_surprisal_s8", _context(scratch, size), f"&{name}", *sums, f"&{result}"
-        ),
+        call=_call("arm_snap_surprisal_s8", *arguments),
         constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes + _HEAD_BYTES,
         scratch_bytes=size,
         slack=(None, None),

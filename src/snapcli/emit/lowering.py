@@ -26,6 +26,22 @@ class Lowered:
     slack: tuple[int | None, ...]
 
 
+@dataclass(frozen=True)
+class HeadSite:
+    """A head and its surroundings in C.
+
+    name: of the constant it becomes. table: the inverse sigmas, which stand elsewhere. sums:
+    pointers to the pooled sums before and after the block. result: the uint32_t to write.
+    """
+
+    head: GaussianHeadS8
+    name: str
+    table: str
+    sums: tuple[str, str]
+    scratch: str
+    result: str
+
+
 class KernelSet(Protocol):
     """name is what the command line calls it; fuses: it computes what graph/fusion.py makes;
     prelude stands in front of the definitions of
@@ -41,18 +57,6 @@ class KernelSet(Protocol):
         """pointers: the C expression of every tensor's first element, by tensor name."""
         ...
 
-    def lower_head(
-        self,
-        head: GaussianHeadS8,
-        name: str,
-        table: str,
-        sums: tuple[str, str],
-        scratch: str,
-        result: str,
-    ) -> Lowered:
-        """A head as the constant `name`, and the statement that writes `result`, a uint32_t.
-
-        table: the inverse sigmas, which stand elsewhere. sums: pointers to the pooled sums
-        before and after the block.
-        """
+    def lower_head(self, site: HeadSite) -> Lowered:
+        """The constant, and the statement that writes the result."""
         ...

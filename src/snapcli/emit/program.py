@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from snapcli.emit.lowering import KernelSet, Lowered
+from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.names import c_names, head_name, table_name
 from snapcli.emit.steps import Step, head_scratch, layer_scratch, lives, order, sum_buffer
 from snapcli.graph.fusion import fuse_residuals
@@ -73,12 +73,14 @@ def _build(
     }
     heads = tuple(
         kernels.lower_head(
-            head,
-            head_name(pointers[tap.after]),
-            table_name(pointers[tap.after]),
-            (sum_buffer(pointers[tap.before]), sum_buffer(pointers[tap.after])),
-            head_scratch(i),
-            f"result->surprisal_q16[{i}]",
+            HeadSite(
+                head,
+                head_name(pointers[tap.after]),
+                table_name(pointers[tap.after]),
+                (sum_buffer(pointers[tap.before]), sum_buffer(pointers[tap.after])),
+                head_scratch(i),
+                f"result->surprisal_q16[{i}]",
+            )
         )
         for i, (tap, head) in enumerate(zip(taps, body.heads if body else (), strict=True))
     )

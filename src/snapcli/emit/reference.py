@@ -1,9 +1,9 @@
 """The kernel set `reference`: portable C, every operator."""
 
-from snapcli.emit.lowering import Lowered
+from snapcli.emit.lowering import HeadSite, Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.text import constant_bytes, struct
-from snapcli.fixedpoint import ConvAddS8, GaussianHeadS8
+from snapcli.fixedpoint import ConvAddS8
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -31,19 +31,12 @@ class Reference:
             slack=slack(layer),
         )
 
-    def lower_head(
-        self,
-        head: GaussianHeadS8,
-        name: str,
-        table: str,
-        sums: tuple[str, str],
-        scratch: str,
-        result: str,
-    ) -> Lowered:
-        call = f"snapuq_surprisal_s8(&{name}, {', '.join(sums)}, {scratch});"
+    def lower_head(self, site: HeadSite) -> Lowered:
+        head = site.head
+        call = f"snapuq_surprisal_s8(&{site.name}, {', '.join(site.sums)}, {site.scratch});"
         return Lowered(
-            definitions=struct(head, name, {"inverse_sigma_q9": table}, static=False),
-            call=f"{result} =\n        {call}",
+            definitions=struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
+            call=f"{site.result} =\n        {call}",
             constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
             scratch_bytes=2 * (head.in_channels + head.rank),
             slack=(None, None),
