@@ -76,7 +76,7 @@ def measure(model: Path, target_name: str, kernels: str, folder: Path) -> Measur
     """Export, build the whole program, run it once."""
     target = load_target(target_name)
     export = folder / f"{model.stem}-{target_name}-{kernels}"
-    exported = export_model(model, export, ExportOptions(target_name, kernels)).report
+    exported = export_model(model, export, ExportOptions(target_name, kernels))
     sources, includes = exported_sources(export)
     built = toolchain.build(target, [*sources, ENGINE], includes, {}, export / "build")
     (name,) = (graph := read_tflite(model.read_bytes())).outputs.values()

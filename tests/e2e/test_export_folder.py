@@ -294,3 +294,14 @@ def test_a_copy_of_ones_own_is_taken_or_explained(
     assert outcome.code == 2
     assert "is not a CMSIS-NN source tree" in outcome.error()[0]
     assert not (tmp_path / "other").exists()
+
+
+def test_explain_also_shows_what_does_not_fit(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("snapcli.stages.export_c._flash_bytes", lambda *given: (300_000, True))
+    words = ("--model", str(model), "--target", "small-mcu", "--out", str(tmp_path / "out"))
+    outcome = snap("export-c", *words, "--explain")
+    assert outcome.code == 3
+    assert "Peak at " in outcome.out
+    assert "--explain" in outcome.error()[1]

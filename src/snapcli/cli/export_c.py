@@ -45,28 +45,24 @@ def export_c(
     json: AsJson = False,
 ) -> None:
     """Write a model, with its monitor if it has one, as a folder of C, if it fits the target."""
-    from snapcli.stages import export_c as stage
+    from snapcli.runs import open_run
+    from snapcli.stages.export_c import export_c as stage
+    from snapcli.stages.export_c import export_model, ignore_plan
+    from snapcli.stages.recipe import run_recipe
 
     if model is None and out is not None:
         raise UsageError("--out goes with --model", "The C of a run lies in the run.")
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
+    on_plan = render.arena if explain and not json else ignore_plan
     if model is not None:
         options = override(ExportOptions(), target=target, kernels=kernels)
-        place = out or Path(f"{model.stem}_c")
         announce_fetch(options.kernels, cmsis_nn)
-        exported = stage.export_model(model, place, options, cmsis_nn)
+        place = out or Path(f"{model.stem}_c")
+        report = export_model(model, place, options, cmsis_nn, on_plan)
     else:
-        from snapcli.runs import open_run
-        from snapcli.stages.recipe import run_recipe
-
         chosen = open_run(run, runs_dir)
         options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
         announce_fetch(options.kernels, cmsis_nn)
-        exported = stage.export_c(chosen, options, cmsis_nn)
-    if json:
-        console.print_json(exported.report)
-        return
-    render.export_c(exported.report)
-    if explain:
-        render.arena(exported.program)
+        report = stage(chosen, options, cmsis_nn, on_plan)
+    console.print_json(report) if json else render.export_c(report)

@@ -6,7 +6,7 @@ Refused before anything is left behind if it does not fit the target.
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,13 +80,17 @@ class ExportReport:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Exported:
-    report: ExportReport
-    program: Program
+# Told the plan as soon as there is one, also of a model that then does not fit.
+OnPlan = Callable[[Program], None]
 
 
-def export_c(run: Run, options: ExportOptions, cmsis_nn: Path | None = None) -> Exported:
+def ignore_plan(program: Program) -> None:
+    pass
+
+
+def export_c(
+    run: Run, options: ExportOptions, cmsis_nn: Path | None = None, on_plan: OnPlan = ignore_plan
+) -> ExportReport:
     """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
     monitor = load_monitor(run.inputs("quantize"))
@@ -96,6 +100,7 @@ def export_c(run: Run, options: ExportOptions, cmsis_nn: Path | None = None) -> 
     golden = tensor.quantize(dev.x[chosen])
     kernels, library = kernel_set(options.kernels, cmsis_nn)
     program = build_program(monitor.body.graph, monitor.body, kernels)
+    on_plan(program)
     stage = f"export-c/{target.name}"
     with run.write(stage, after=("quantize",)) as out:
         emitted = emit_model(program, monitor, golden)
@@ -104,13 +109,18 @@ def export_c(run: Run, options: ExportOptions, cmsis_nn: Path | None = None) -> 
 
 
 def export_model(
-    model: Path, out: Path, options: ExportOptions, cmsis_nn: Path | None = None
-) -> Exported:
+    model: Path,
+    out: Path,
+    options: ExportOptions,
+    cmsis_nn: Path | None = None,
+    on_plan: OnPlan = ignore_plan,
+) -> ExportReport:
     """Any int8 .tflite, into a new folder or over an earlier export."""
     target = load_target(options.target)
     graph = read_tflite(read_model(model))
     kernels, library = kernel_set(options.kernels, cmsis_nn)
     program = build_program(graph, None, kernels)
+    on_plan(program)
     if out.exists() and not _is_export(out):
         raise ConfigError(
             f"{out} exists and is not a folder that export-c wrote",
@@ -122,12 +132,12 @@ def export_model(
     try:
         with disk_errors(out):
             emitted = emit_model(program, None, None)
-            exported = _write(
+            report = _write(
                 temporary, str(out), model.name, program, None, emitted, library, target
             )
             temporary.chmod(0o755)
             with replaced(temporary, out):
-                return exported
+                return report
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -184,7 +194,7 @@ def _write(
     emitted: Emitted,
     library: Mapping[str, str],
     target: Target,
-) -> Exported:
+) -> ExportReport:
     """All files into `out`, which will be renamed to `place`."""
     files = {**emitted.files, **kernel_files(library, emitted.files)}
     sources = [out / name for name in files if name.endswith(".c")]
@@ -224,7 +234,7 @@ def _write(
     )
     # Where it lies is not part of what it is: the same model gives the same bytes anywhere.
     write_json(out / REPORT, {k: v for k, v in vars(report).items() if k != "folder"})
-    return Exported(report, program)
+    return report
 
 
 def _flash_bytes(

@@ -40,7 +40,7 @@ def pipeline(
     with watch("quantize") as on_progress:
         quantized = quantize(run, recipe.quantize, on_progress)
     with watch("export-c"):
-        exported = export_c(run, recipe.export_c).report
+        exported = export_c(run, recipe.export_c)
     with watch("flash"):
         flashed = flash(run, target)
     benched = None
