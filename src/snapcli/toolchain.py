@@ -21,8 +21,6 @@ SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
 QEMU = "qemu-system-arm"
 CC = "cc"
-_NO_EMULATOR = "{} is a real board, not an emulator"
-_EMULATED = "Choose qemu-m4 or qemu-m7."
 
 _APT = {
     QEMU: "sudo apt-get install qemu-system-arm",
@@ -169,6 +167,15 @@ def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequen
     return int(text) + int(data)
 
 
+def emulated_machine(target: Target) -> str:
+    """QEMU's name of the target; an error for a real board."""
+    if target.emulator is None:
+        raise ToolchainError(
+            f"{target.name} is a real board, not an emulator", "Choose qemu-m4 or qemu-m7."
+        )
+    return target.emulator
+
+
 def build_host(
     sources: Sequence[Path], include_dirs: Sequence[Path], folder: Path
 ) -> Sequence[str]:
@@ -187,15 +194,14 @@ def build_semihosted(
     It reads and writes files of the folder it is started in. The emulated board has more
     memory than the target's limits: this is for looking at values, not for measuring.
     """
-    if target.emulator is None:
-        raise ToolchainError(_NO_EMULATOR.format(target.name), _EMULATED)
+    machine = emulated_machine(target)
     find_tool(QEMU)
     startup = firmware_dir() / "semihost"
     elf = folder / "target.elf"
     objects = _compile(target, [*sources, startup / "startup.c"], include_dirs, {}, folder)
     link = ["--specs=rdimon.specs", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
-    arguments = ["-M", target.emulator, "-nographic", "-monitor", "none", "-serial", "none"]
+    arguments = ["-M", machine, "-nographic", "-monitor", "none", "-serial", "none"]
     semihosting = "enable=on,target=native,arg=program"
     return [QEMU, *arguments, "-kernel", str(elf), "-semihosting-config", semihosting]
 
@@ -211,9 +217,7 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     Its end is the caller's duty. It gets a process group of its own, so that Ctrl-C
     reaches it through that caller and not by surprise.
     """
-    if target.emulator is None:
-        raise ToolchainError(_NO_EMULATOR.format(target.name), _EMULATED)
-    arguments = ["-M", target.emulator, "-nographic", "-icount", "shift=0", "-serial", "pty"]
+    arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0", "-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
     return subprocess.Popen(
         [find_tool(QEMU), *arguments],

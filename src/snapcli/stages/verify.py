@@ -104,6 +104,7 @@ def _verify(
     on_progress: OnProgress,
 ) -> VerifyReport:
     target = load_target(options.target)
+    toolchain.emulated_machine(target)  # refused before any work is done
     kernels, library = kernel_set(options.kernels, cmsis_nn)
     body = monitor.body if monitor else None
     program = build_program(graph, body, kernels)
