@@ -31,7 +31,7 @@ def random_tflite(
 
     tf_keras.utils.set_random_seed(seed)
     rng = np.random.default_rng(seed)
-    source = tf_keras.Input(shape, batch_size=1)
+    source = tf_keras.Input(shape)  # an open batch, as users convert
     model = tf_keras.Model(source, build(tf_keras.layers, source))
     for layer in model.layers:
         if isinstance(layer, tf_keras.layers.BatchNormalization):
