@@ -78,6 +78,7 @@ def sequence(layers: Any, x: Any) -> Any:
     """A one-dimensional network: TensorFlow wraps it into reshapes."""
     x = layers.Reshape((24, 72))(x)
     x = layers.Conv1D(16, 5, activation="relu", padding="same")(x)
+    x = layers.Conv1D(16, 3, activation="relu", padding="same", dilation_rate=2)(x)
     x = layers.SeparableConv1D(16, 3, activation="relu")(x)
     x = layers.Dense(8, activation="relu")(x)
     return layers.Dense(3, activation="sigmoid")(layers.GlobalAveragePooling1D()(x))
