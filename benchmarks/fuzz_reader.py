@@ -56,7 +56,7 @@ class Outcome:
 
 @cache
 def originals() -> list[bytes]:
-    return [shape_arithmetic(), *(random_model(seed, operators=6) for seed in SEEDS)]
+    return [shape_arithmetic(), *(random_model(seed, operators=8) for seed in SEEDS)]
 
 
 def mutated(rng: Rng) -> bytes:

@@ -8,14 +8,14 @@ import numpy as np
 from snapcli.models.tensorflow import quiet, require_tensorflow
 
 
-def kws() -> bytes:
+def kws(batch: int | None = None) -> bytes:
     """DS-CNN: a 10x4 stem of 64 channels, four separable blocks; 49x10x1 to 12 classes."""
-    return random_tflite(_kws, (49, 10, 1))
+    return random_tflite(_kws, (49, 10, 1), batch=batch)
 
 
-def ic() -> bytes:
+def ic(batch: int | None = None) -> bytes:
     """ResNet-8: 16, 32 and 64 channels; 32x32x3 to 10 classes."""
-    return random_tflite(_ic, (32, 32, 3))
+    return random_tflite(_ic, (32, 32, 3), batch=batch)
 
 
 def random_tflite(
@@ -23,15 +23,19 @@ def random_tflite(
     shape: tuple[int, ...],
     float_ends: bool = False,
     seed: int = 0,
+    batch: int | None = None,
 ) -> bytes:
-    """build(tf_keras.layers, input tensor) -> output tensor. Ranges come from random inputs."""
+    """build(tf_keras.layers, input tensor) -> output tensor. Ranges come from random inputs.
+
+    batch: open unless said otherwise, as most models are converted.
+    """
     require_tensorflow()
     import tensorflow as tf
     import tf_keras
 
     tf_keras.utils.set_random_seed(seed)
     rng = np.random.default_rng(seed)
-    source = tf_keras.Input(shape, batch_size=1)
+    source = tf_keras.Input(shape, batch_size=batch)
     model = tf_keras.Model(source, build(tf_keras.layers, source))
     for layer in model.layers:
         if isinstance(layer, tf_keras.layers.BatchNormalization):

@@ -147,6 +147,41 @@ def padded_convolution(sketch: Sketch, source: Known) -> None:
     convolution(sketch, padded)
 
 
+def convolution_apart(sketch: Sketch, source: Known) -> None:
+    """A dilated convolution as TFLite writes it for an open batch; nobody reads its parts."""
+    if not source.is_image:
+        return
+    _, size, _ = sketch.window(source)
+    block, in_c = sketch.pair(1, 3), source.shape[3]
+    padding, crops, phases, made = [], [], [], []
+    for length, taps, apart in zip(source.shape[1:3], size, block, strict=True):
+        reach = (taps - 1) * apart + 1
+        before = int(sketch.rng.integers(reach))
+        after = max(reach - before - length, 0) + int(sketch.rng.integers(3))
+        after += -(before + length + after) % apart
+        phases.append((before + length + after) // apart)
+        made.append(phases[-1] - taps + 1)
+        padding.append((before, after))
+        # Windows that lie in the padding alone are cropped.
+        crops.append((0, max(made[-1] * apart - before - length, 0)))
+    batch, out_c = math.prod(block), int(sketch.rng.integers(1, 9))
+    split = op.space_to_batch(
+        source.tensor, sketch.same((batch, *phases, in_c), source.tensor), block, padding
+    )
+    parts = weighted(
+        sketch, Known(-1, split.output), (out_c, *size, in_c), 0, (batch, *made, out_c)
+    )
+    inner = op.conv(*parts, "valid", (1, 1), (1, 1), sketch.choice(ACTIVATIONS))
+    sizes = [n * b - sum(c) for n, b, c in zip(made, block, crops, strict=True)]
+    if batch * math.prod(phases) * in_c > SIZE_MAX or math.prod(sizes) * out_c > SIZE_MAX:
+        return
+    output = sketch.same((1, *sizes, out_c), inner.output)
+    (index,) = sketch.model.apply(split, source.index)
+    (index,) = sketch.model.apply(inner, index)
+    sketch.used.add(source.index)
+    sketch.add(op.batch_to_space(inner.output, output, block, crops), Known(index, inner.output))
+
+
 def fully_connected(sketch: Sketch, source: Known) -> None:
     if source.size > 600 or not source.shape:
         return
@@ -414,6 +449,7 @@ GROWTH: list[Callable[[Sketch, Known], object]] = [
     convolution,
     convolution,
     padded_convolution,
+    convolution_apart,
     fully_connected,
     elementwise,
     elementwise,

@@ -431,6 +431,28 @@ def split(x: Tensor, output: Tensor, axis: int, parts: int, part: int) -> OneOp:
     return op
 
 
+def space_to_batch(
+    x: Tensor, output: Tensor, block: Sequence[int], padding: Sequence[tuple[int, int]]
+) -> OneOp:
+    """SPACE_TO_BATCH_ND: pads with the zero point, makes a batch of every block-th position."""
+    return _blocks("SPACE_TO_BATCH_ND", x, output, block, padding)
+
+
+def batch_to_space(
+    x: Tensor, output: Tensor, block: Sequence[int], crops: Sequence[tuple[int, int]]
+) -> OneOp:
+    """BATCH_TO_SPACE_ND: the inverse, which crops."""
+    return _blocks("BATCH_TO_SPACE_ND", x, output, block, crops)
+
+
+def _blocks(
+    code: str, x: Tensor, output: Tensor, block: Sequence[int], amounts: Sequence[tuple[int, int]]
+) -> OneOp:
+    sizes = Tensor([len(block)], data=np.array(block, np.int32))
+    ends = Tensor([len(amounts), 2], data=np.array(amounts, np.int32))
+    return operator(code, [x, sizes, ends], output)
+
+
 def broadcast_to(x: Tensor, output: Tensor) -> OneOp:
     """BROADCAST_TO the shape of the output."""
     shape = Tensor([len(output.shape)], data=np.array(output.shape, np.int32))

@@ -5,6 +5,7 @@ A builder takes an operator whose sources are known and adds its layers to the n
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from snapcli.graph.shapes import Shape, axis_of, expanded, reshaped, sliced, squ
 
 _ACTIVATIONS = {0: "none", 1: "relu", 2: "relu_n1_to_1", 3: "relu6"}
 _PADDING = {0: "same", 1: "valid"}
-_SIZE_MAX = 65535  # of an axis, a stride or a dilation of an image
+SIZE_MAX = 65535  # of an axis, a stride or a dilation of an image
 _POSITIONS_MAX = 2**23 - 1  # whose sum int32 holds
 
 
@@ -31,14 +32,14 @@ def _activation(node: Node, target: Value) -> tuple[int, int]:
     return fx.activation_range(kind, target.tensor.scale, target.tensor.zero_point)
 
 
-def _image(node: Node, source: Value) -> tuple[int, int, int]:
+def image(node: Node, source: Value) -> tuple[int, int, int]:
     """(height, width, channels)"""
     if len(source.shape) != 4 or source.shape[0] != 1:
         raise node.refuse(
             f"works on shape {source.shape}, not on one image", "Convert the model for batch 1."
         )
-    if max(source.shape[1:3]) > _SIZE_MAX:
-        raise node.refuse(f"works on shape {source.shape}", f"At most {_SIZE_MAX} fit an axis.")
+    if max(source.shape[1:3]) > SIZE_MAX:
+        raise node.refuse(f"works on shape {source.shape}", f"At most {SIZE_MAX} fit an axis.")
     _, height, width, channels = source.shape
     return height, width, channels
 
@@ -49,7 +50,7 @@ def _window(
     """((height, width) of the output, (pad_top, pad_left))"""
     options = node.options
     stride = (options.stride_h, options.stride_w)
-    if not 1 <= min(*kernel, *stride, *dilation) <= max(*kernel, *stride, *dilation) <= _SIZE_MAX:
+    if not 1 <= min(*kernel, *stride, *dilation) <= max(*kernel, *stride, *dilation) <= SIZE_MAX:
         raise ValueError(f"layer '{node.label}' has an impossible window")
     if options.padding not in _PADDING:
         raise ValueError(f"layer '{node.label}' has an unknown padding")
@@ -58,18 +59,24 @@ def _window(
         for axis in zip(size[:2], kernel, stride, dilation, strict=True)
     ]
     (out_h, pad_top), (out_w, pad_left) = axes
+    check_reach(node, size, kernel, dilation)
+    return (out_h, out_w), (pad_top, pad_left)
+
+
+def check_reach(
+    node: Node, size: tuple[int, int, int], kernel: tuple[int, int], dilation: tuple[int, int]
+) -> None:
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     if math.prod(a + b for a, b in zip(size[:2], reach, strict=True)) > ACTIVATION_BYTES_MAX:
         raise node.refuse("has a window that is too large", "Use a smaller kernel or dilation.")
-    return (out_h, out_w), (pad_top, pad_left)
 
 
 def _output(
     network: Network, node: Node, source: Value, target: Value, scales: NDArray[np.float32]
 ) -> fx.OutputS8:
     channels = target.shape[-1]
-    if channels > _SIZE_MAX:
-        raise node.refuse(f"has {channels} channels", f"At most {_SIZE_MAX} are possible.")
+    if channels > SIZE_MAX:
+        raise node.refuse(f"has {channels} channels", f"At most {SIZE_MAX} are possible.")
     bias = np.zeros(channels, np.int32)
     if len(node.inputs) > 2 and node.inputs[2] >= 0:
         bias = network.constant(node.inputs[2], "int32", node)
@@ -93,8 +100,25 @@ def _check_accumulator(
 
 def _convolution(network: Network, node: Node) -> None:
     source, options = network.source(node), node.options
+    size, dilation = image(node, source), (options.dilation_h, options.dilation_w)
+    filters = filters_of(network, node, size[2])
+    out, padding = _window(node, size, filters.kernel, dilation)
+    convolve(network, node, source, filters, dilation, out, padding)
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """weights as the file has them, CONV_2D [out_c, h, w, in_c], DEPTHWISE_CONV_2D
+    [1, h, w, out_c]; kernel: (h, w)."""
+
+    weights: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    kernel: tuple[int, int]
+    out_c: int
+
+
+def filters_of(network: Network, node: Node, in_c: int) -> Filters:
     depthwise = node.kind == "DEPTHWISE_CONV_2D"
-    in_h, in_w, in_c = _image(node, source)
     weights, scales = network.weights(node, 3 if depthwise else 0)
     if weights.ndim != 4:
         raise ValueError(f"the weights of layer '{node.label}' have the wrong shape")
@@ -106,32 +130,45 @@ def _convolution(network: Network, node: Node) -> None:
             f"has weights {weights.shape} that do not fit {in_c} channels",
             "Convert the model again, without grouped convolutions.",
         )
-    dilation = (options.dilation_h, options.dilation_w)
-    size = (in_h, in_w, in_c)
-    (out_h, out_w), (pad_top, pad_left) = _window(node, size, (kernel_h, kernel_w), dilation)
-    target = network.define(node.outputs[0], (1, out_h, out_w, out_c))
-    out = _output(network, node, source, target, scales)
-    zero_point = source.tensor.zero_point
-    kernel = weights[0] if depthwise else weights
-    _check_accumulator(node, kernel, (0, 1) if depthwise else (1, 2, 3), zero_point, out)
+    return Filters(weights, scales, (kernel_h, kernel_w), out_c)
+
+
+def convolve(
+    network: Network,
+    node: Node,
+    source: Value,
+    filters: Filters,
+    dilation: tuple[int, int],
+    out: tuple[int, int],
+    padding: tuple[int, int],
+    shape: Shape | None = None,
+) -> None:
+    """source is an image, padding (top, left); shape is that of the output where it is not
+    (1, *out, channels)."""
+    in_h, in_w, in_c = image(node, source)
+    target = network.define(node.outputs[0], shape or (1, *out, filters.out_c))
+    output = _output(network, node, source, target, filters.scales)
+    depthwise, zero_point = node.kind == "DEPTHWISE_CONV_2D", source.tensor.zero_point
+    weights = filters.weights[0] if depthwise else filters.weights
+    _check_accumulator(node, weights, (0, 1) if depthwise else (1, 2, 3), zero_point, output)
     layer = fx.ConvS8(
         in_h=in_h,
         in_w=in_w,
         in_c=in_c,
-        out_h=out_h,
-        out_w=out_w,
-        out_c=out_c,
-        kernel_h=kernel_h,
-        kernel_w=kernel_w,
-        stride_h=options.stride_h,
-        stride_w=options.stride_w,
-        dilation_h=options.dilation_h,
-        dilation_w=options.dilation_w,
-        pad_top=pad_top,
-        pad_left=pad_left,
+        out_h=out[0],
+        out_w=out[1],
+        out_c=filters.out_c,
+        kernel_h=filters.kernel[0],
+        kernel_w=filters.kernel[1],
+        stride_h=node.options.stride_h,
+        stride_w=node.options.stride_w,
+        dilation_h=dilation[0],
+        dilation_w=dilation[1],
+        pad_top=padding[0],
+        pad_left=padding[1],
         in_zero_point=zero_point,
-        weights=kernel,
-        out=out,
+        weights=weights,
+        out=output,
     )
     network.add(node.kind, layer, [source], target)
 
@@ -160,7 +197,7 @@ def _fully_connected(network: Network, node: Node) -> None:
 
 def _pool(network: Network, node: Node) -> None:
     source, options = network.source(node), node.options
-    size = _image(node, source)
+    size = image(node, source)
     kernel = (options.filter_h, options.filter_w)
     (out_h, out_w), padding = _window(node, size, kernel, (1, 1))
     target = network.define(node.outputs[0], (1, out_h, out_w, size[2]))
@@ -297,26 +334,23 @@ def _dequantize(network: Network, node: Node) -> None:
     network.add(node.kind, layer, [source], target)
 
 
-def _reshape(network: Network, node: Node) -> None:
-    source = network.source(node)
+def view_shape(network: Network, node: Node, shape: Shape) -> Shape:
+    """Under which RESHAPE, SQUEEZE or EXPAND_DIMS shows a tensor of this shape."""
+    if node.kind == "EXPAND_DIMS":
+        return expanded(shape, int(network.integer(node, 1).item()))
+    if node.kind == "SQUEEZE":
+        return squeezed(shape, [int(a) for a in node.options.squeeze_dims])
     if len(node.inputs) > 1 and node.inputs[1] >= 0:
         wanted = network.integer(node, 1).ravel()
     else:
         new_shape = node.options.new_shape
         wanted = new_shape if len(new_shape) else network.raw(node.outputs[0]).shape
-    network.view(node.outputs[0], source, reshaped(source.shape, [int(d) for d in wanted]))
+    return reshaped(shape, [int(d) for d in wanted])
 
 
-def _squeeze(network: Network, node: Node) -> None:
+def _view(network: Network, node: Node) -> None:
     source = network.source(node)
-    axes = [int(a) for a in node.options.squeeze_dims]
-    network.view(node.outputs[0], source, squeezed(source.shape, axes))
-
-
-def _expand_dims(network: Network, node: Node) -> None:
-    source = network.source(node)
-    axis = int(network.integer(node, 1).item())
-    network.view(node.outputs[0], source, expanded(source.shape, axis))
+    network.view(node.outputs[0], source, view_shape(network, node, source.shape))
 
 
 def _pad(network: Network, node: Node) -> None:
@@ -388,9 +422,9 @@ def _split(network: Network, node: Node) -> None:
 
 def _resize_nearest(network: Network, node: Node) -> None:
     source, options = network.source(node), node.options
-    in_h, in_w, channels = _image(node, source)
+    in_h, in_w, channels = image(node, source)
     size = network.integer(node, 1)
-    if size.shape != (2,) or not 1 <= size.min() <= size.max() <= _SIZE_MAX:
+    if size.shape != (2,) or not 1 <= size.min() <= size.max() <= SIZE_MAX:
         raise ValueError(f"layer '{node.label}' has an impossible size")
     out_h, out_w = (int(d) for d in size)
     target = network.define(node.outputs[0], (1, out_h, out_w, channels))
@@ -408,7 +442,7 @@ BUILDERS: dict[str, Callable[[Network, Node], None]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _convolution,
     "DEQUANTIZE": _dequantize,
-    "EXPAND_DIMS": _expand_dims,
+    "EXPAND_DIMS": _view,
     "FULLY_CONNECTED": _fully_connected,
     "HARD_SWISH": _table,
     "LEAKY_RELU": _table,
@@ -421,11 +455,11 @@ BUILDERS: dict[str, Callable[[Network, Node], None]] = {
     "REDUCE_MAX": _reduction,
     "RELU": _table,
     "RELU6": _table,
-    "RESHAPE": _reshape,
+    "RESHAPE": _view,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "SOFTMAX": _softmax,
     "SPLIT": _split,
-    "SQUEEZE": _squeeze,
+    "SQUEEZE": _view,
     "STRIDED_SLICE": _strided_slice,
     "SUB": _elementwise,
     "TANH": _table,

@@ -138,24 +138,28 @@ class Network:
 
     def define(self, index: int, shape: Sequence[int], dtype: str = "int8") -> Value:
         """The tensor of this index is known from now on; shape as its operator computes it."""
-        raw, name = self.raw(index), self.name(index)
         if index in self.values or index in self.integers:
-            raise ValueError(f"tensor '{name}' is computed twice")
-        if self.type(index) != dtype:
-            raise ArtifactError(
-                f"tensor '{name}' is not {dtype} but {self.type(index)}",
-                "Quantize the whole model to int8.",
-            )
-        if not _agrees(raw, shape):
-            raise ValueError(f"tensor '{name}' has the wrong shape")
-        if len(shape) > RANK_MAX:
-            raise ArtifactError(
-                f"tensor '{name}' has {len(shape)} axes", f"Use at most {RANK_MAX}."
-            )
-        quantization = (1.0, 0) if dtype == "float32" else self._quantization(index)
-        tensor = self._add(name, shape, *quantization, dtype, index)
+            raise ValueError(f"tensor '{self.name(index)}' is computed twice")
+        quantization = self.checked(index, shape, dtype)
+        tensor = self._add(self.name(index), shape, *quantization, dtype, index)
         self.values[index] = Value(tensor, tuple(shape))
         return self.values[index]
+
+    def checked(self, index: int, shape: Sequence[int], dtype: str = "int8") -> tuple[float, int]:
+        """(scale, zero point) of a tensor that is of this type, and of this shape as far as the
+        file knows."""
+        if self.type(index) != dtype:
+            raise ArtifactError(
+                f"tensor '{self.name(index)}' is not {dtype} but {self.type(index)}",
+                "Quantize the whole model to int8.",
+            )
+        if not _agrees(self.raw(index), shape):
+            raise ValueError(f"tensor '{self.name(index)}' has the wrong shape")
+        if len(shape) > RANK_MAX:
+            raise ArtifactError(
+                f"tensor '{self.name(index)}' has {len(shape)} axes", f"Use at most {RANK_MAX}."
+            )
+        return (1.0, 0) if dtype == "float32" else self._quantization(index)
 
     def derive(self, label: str, like: Value, shape: Sequence[int]) -> Value:
         """A tensor that the file does not have, with the quantization of one that it has."""
@@ -165,8 +169,13 @@ class Network:
 
     def view(self, index: int, source: Value, shape: Shape) -> None:
         """The same bytes under another shape."""
-        target = self.define(index, shape)
-        self.views[target.name] = self.views.get(source.name, source.name)
+        self._show(self.define(index, shape), source)
+
+    def derive_view(self, label: str, source: Value, shape: Shape) -> Value:
+        """A view that the file does not have."""
+        target = self.derive(label, source, shape)
+        self._show(target, source)
+        return target
 
     def add(self, kind: str, kernel: Kernel, sources: Sequence[Value], target: Value) -> None:
         if len(self.layers) == LAYERS_MAX:
@@ -321,6 +330,9 @@ class Network:
         self.tensors[name] = tensor
         return tensor
 
+    def _show(self, view: Value, source: Value) -> None:
+        self.views[view.name] = self.views.get(source.name, source.name)
+
     def _quantization(self, index: int) -> tuple[float, int]:
         """(scale, zero point) of an int8 tensor."""
         found = self.raw(index).quantization
@@ -386,7 +398,8 @@ def _signature(model: Record) -> tuple[dict[int, str], dict[int, str]]:
 
 def _short(name: str) -> str:
     """model/block1_spatial/Relu6;model/... -> block1_spatial."""
-    parts = name.split(";")[0].split("/")
+    # A dilated convolution of three operators has a level of its own.
+    parts = name.split(";")[0].removesuffix("/BatchToSpaceND").split("/")
     return parts[-2] if len(parts) > 1 else parts[0]
 
 

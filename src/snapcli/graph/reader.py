@@ -9,6 +9,7 @@ import numpy as np
 
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.graph.builders import BUILDERS
+from snapcli.graph.dilation import HINT, JOIN, SPLIT, dilated_convolution, find_dilated
 from snapcli.graph.flatbuffer import Buffer
 from snapcli.graph.folding import FOLDED, fold
 from snapcli.graph.graph import Graph
@@ -16,8 +17,6 @@ from snapcli.graph.network import INTEGER_TYPES, INTEGERS_MAX, OPERATORS_MAX, Ne
 from snapcli.graph.passes import simplify
 from snapcli.graph.schema import CUSTOM, OPERATORS, Record, read_model
 
-_ONE_BATCH = "Convert the model for a batch of 1: dilated convolutions then stay what they are."
-_HINTS = {"SPACE_TO_BATCH_ND": _ONE_BATCH, "BATCH_TO_SPACE_ND": _ONE_BATCH}
 # What reading a file that says impossible things raises.
 _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError)
 
@@ -46,25 +45,41 @@ def _read(buffer: Buffer, model: Record) -> Graph:
             f"the model has {len(operators)} operators", f"At most {OPERATORS_MAX} are possible."
         )
     inputs = [network.input(int(index)) for index in network.subgraph.inputs]
-    for operator in operators:
+    kinds = [OPERATORS.get(_code(model, operator), ("",))[0] for operator in operators]
+    dilated = find_dilated(network.subgraph, kinds)
+    inner = {k for chain in dilated.values() for k in chain[:-1]}
+    for position, operator in enumerate(operators):
+        if position in inner:
+            continue
         node = _node(model, network, operator)
         try:
-            _add(network, node)
+            if position in dilated:
+                chain = [operators[k] for k in dilated[position][:-1]]
+                parts = [_node(model, network, each, node.label) for each in chain]
+                dilated_convolution(network, [*parts, node])
+            else:
+                _add(network, node)
         except ConfigError as error:
             raise node.refuse(f"cannot be computed: {error.message}", error.hint or "") from None
     return network.graph(inputs)
 
 
-def _node(model: Record, network: Network, operator: Record) -> Node:
+def _code(model: Record, operator: Record) -> int:
     code = model.operator_codes[operator.opcode_index]
-    builtin = max(code.builtin_code, code.deprecated_builtin_code)
+    return int(max(code.builtin_code, code.deprecated_builtin_code))
+
+
+def _node(model: Record, network: Network, operator: Record, label: str = "") -> Node:
+    """label: that of the layer it is a part of, where it is no layer of its own."""
+    builtin = _code(model, operator)
     outputs = tuple(int(i) for i in operator.outputs)
     if not outputs:
         raise ValueError("an operator computes nothing")
     network.raw(outputs[0])
-    label = network.name(outputs[0])
+    label = label or network.name(outputs[0])
     if builtin not in OPERATORS:
-        raise _unsupported(_operator_name(builtin, code.custom_code), label)
+        custom = model.operator_codes[operator.opcode_index].custom_code
+        raise _unsupported(_operator_name(builtin, custom), label)
     kind, options = OPERATORS[builtin]
     inputs = tuple(int(i) for i in operator.inputs)
     return Node(kind, label, operator.options(options), inputs, outputs)
@@ -74,6 +89,8 @@ def _add(network: Network, node: Node) -> None:
     index = node.outputs[0]
     dtype = network.type(index)
     if dtype not in INTEGER_TYPES:
+        if node.kind in (SPLIT, JOIN):
+            raise node.refuse("is no part of a dilated convolution, or others read its parts", HINT)
         if node.kind not in BUILDERS:
             raise _unsupported(node.kind, node.label)
         BUILDERS[node.kind](network, node)
@@ -104,6 +121,5 @@ def _operator_name(code: int, custom: str) -> str:
 def _unsupported(operator: str, label: str) -> ArtifactError:
     supported = ", ".join(sorted({*BUILDERS, *FOLDED, "SHAPE"}))
     return ArtifactError(
-        f"operator {operator} of layer '{label}' is not supported",
-        _HINTS.get(operator, f"Supported: {supported}."),
+        f"operator {operator} of layer '{label}' is not supported", f"Supported: {supported}."
     )

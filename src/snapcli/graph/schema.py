@@ -154,6 +154,8 @@ OPERATORS = {
     28: ("TANH", "NoOptions"),
     34: ("PAD", "NoOptions"),
     36: ("GATHER", "GatherOptions"),
+    37: ("BATCH_TO_SPACE_ND", "NoOptions"),
+    38: ("SPACE_TO_BATCH_ND", "NoOptions"),
     39: ("TRANSPOSE", "NoOptions"),
     40: ("MEAN", "ReducerOptions"),
     41: ("SUB", "SubOptions"),

@@ -640,16 +640,6 @@ def test_what_cannot_be_read_is_refused_by_name(name: str) -> None:
     assert "damaged" not in caught.value.message
 
 
-def test_a_dilation_that_the_converter_took_apart_has_a_hint_of_its_own() -> None:
-    def space_to_batch(model: Any, graph: Any) -> None:
-        (code,) = model.operatorCodes
-        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.SPACE_TO_BATCH_ND
-
-    with pytest.raises(ArtifactError, match="SPACE_TO_BATCH_ND of layer 'out'") as caught:
-        read_tflite(edited(single(conv()), space_to_batch))
-    assert "batch of 1" in str(caught.value.hint)
-
-
 def test_weights_may_serve_several_layers() -> None:
     """A cell that is unrolled: the same constants, eight times."""
     cell = dense(like([1, 200]), 200, (1, 200))
