@@ -217,7 +217,8 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     Its end is the caller's duty. It gets a process group of its own, so that Ctrl-C
     reaches it through that caller and not by surprise.
     """
-    arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0", "-serial", "pty"]
+    arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0"]
+    arguments += ["-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
     return subprocess.Popen(
         [find_tool(QEMU), *arguments],
