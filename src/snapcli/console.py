@@ -29,6 +29,7 @@ from snapcli.jsontext import dumps
 from snapcli.progress import OnProgress, silent
 
 _FILE_WIDTH = 160
+_TREE_WIDTH = 1000
 
 
 def _out() -> Console:
@@ -102,8 +103,15 @@ def tree(title: str, branches: Sequence[tuple[str, Sequence[str]]]) -> None:
     for name, leaves in branches:
         branch = root.add(Text(name))
         for leaf in leaves:
-            branch.add(Text(leaf, no_wrap=True))
-    _out().print(root)
+            branch.add(Text(leaf))
+    # As wide as it is: a narrow terminal breaks lines, but loses nothing.
+    out = _out()
+    out.print(root, no_wrap=True, overflow="ignore", crop=False, width=_TREE_WIDTH)
+
+
+def width() -> int:
+    """Columns of the output."""
+    return _out().width
 
 
 @contextmanager

@@ -29,7 +29,7 @@ SHA256 = "0ea6a694b8c1397bf52158c27854bbd4ddfca433ed4cf06a4c92843b480acbf0"
 _TREE = "aidge_export_arm_cortexm/_CMSIS-NN/CMSIS-NN"
 _FOLDERS = ("Include", "Source")
 # The wheel has Arm's licence only once, beside another of Arm's libraries.
-_LICENSE = "aidge_export_arm_cortexm/boards/stm32/F7/Drivers/CMSIS/LICENSE.txt"
+_WHEEL_LICENCE = "aidge_export_arm_cortexm/boards/stm32/F7/Drivers/CMSIS/LICENSE.txt"
 _LICENCE_NAME = "LICENSE.txt"
 _SUMS = "SHA256SUMS"
 _HEADER = "Include/arm_nnfunctions.h"
@@ -180,7 +180,7 @@ def _unpack(wheel: Path, to: Path) -> None:
 
 def _place(entry: str) -> str | None:
     """Where a file of the wheel belongs in our tree; None: nowhere."""
-    if entry == _LICENSE:
+    if entry == _WHEEL_LICENCE:
         return _LICENCE_NAME
     if not entry.startswith(tuple(f"{_TREE}/{folder}/" for folder in _FOLDERS)):
         return None

@@ -356,8 +356,8 @@ def replaced(temporary: Path, final: Path) -> Iterator[None]:
 
 
 @contextmanager
-def disk_errors(where: Path) -> Iterator[None]:
-    """Turns what the file system refuses into an error of ours."""
+def disk_errors(where: Path, option: str = "--runs-dir") -> Iterator[None]:
+    """Turns what the file system refuses into an error of ours; option: what names the place."""
     try:
         yield
     except SnapError:
@@ -365,12 +365,12 @@ def disk_errors(where: Path) -> Iterator[None]:
     except PermissionError as error:
         raise ArtifactError(
             f"may not write {error.filename or where}",
-            "Choose another place with --runs-dir, or change its permissions.",
+            f"Choose another place with {option}, or change its permissions.",
         ) from None
     except OSError as error:
         raise ArtifactError(
             f"cannot write {error.filename or where}: {os.strerror(error.errno or 0)}",
-            "Free some space, or choose another place with --runs-dir.",
+            f"Free some space, or choose another place with {option}.",
         ) from None
 
 

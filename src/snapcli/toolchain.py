@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,10 @@ _APT = {
 _COMPILE_FLAGS = (
     *("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes"),
     *("-ffunction-sections", "-fdata-sections", "-fno-common"),
+)
+RUN_S = 600
+_MUST_COMPILE = (
+    "Generated code has to compile: if neither it nor CMSIS-NN is changed, this is a bug of snap."
 )
 HOST_FLAGS: tuple[str, ...] = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 # An orphan section is an error because no size below would count it.
@@ -207,8 +212,23 @@ def build_semihosted(
 
 
 def run_program(command: Sequence[str], folder: Path) -> None:
-    """Run a program that build_host or build_semihosted made, in a folder of its own files."""
-    _run(command, cwd=folder)
+    """Run a program of ours to its end, in a folder of its own files."""
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=RUN_S
+        )
+    except subprocess.TimeoutExpired:
+        raise ToolchainError(
+            f"no end after {RUN_S} s", "It hangs, or has too much to do."
+        ) from None
+    if done.returncode == 0:
+        return
+    status = done.returncode
+    reason = signal.strsignal(-status) if status < 0 else f"exit status {status}"
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    # QEMU prints the registers behind its message.
+    told = next((line for line in lines if line.startswith("qemu")), lines[-1] if lines else "")
+    raise ToolchainError(f"{reason}: {told}" if told else str(reason), "See what it printed.")
 
 
 def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
@@ -280,9 +300,9 @@ def _run(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(cwd))
     lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
     first = next((line for line in lines if re.search(r"error: |undefined ", line)), lines[0])
+    compiles = command[0] in (GCC, CC)
     raise ToolchainError(
-        f"{command[0]} failed: {first.strip()}",
-        "Generated code has to compile: if you did not change it, this is a bug of snap.",
+        f"{command[0]} failed: {first.strip()}", _MUST_COMPILE if compiles else "Try: snap doctor"
     )
 
 

@@ -181,7 +181,7 @@ def test_doctor_is_content_where_all_is_there() -> None:
     need(tensorflow=True, compiler=True, emulator=True)
     outcome = snap("doctor")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "Everything that the six commands need is here." in outcome.out
+    assert "Everything that snap needs is here." in outcome.out
     assert "missing" not in outcome.out
 
 

@@ -28,7 +28,8 @@ def test_a_model_is_a_tree_of_blocks(model: str) -> None:
     assert re.search(r"1 +stem +CONV_2D +9x8x6 +11,664 MAC +216 B +alive 1-6", stem)
     taps = [line.rpartition(" ")[2] for line in lines if "tap candidate" in line]
     assert taps == ["stem", "block"]
-    assert lines[-1].startswith("└── output ")
+    assert lines[-2].startswith("└── output ")
+    assert lines[-1].startswith("MAC: ")
 
 
 def test_json_holds_the_same(model: str) -> None:

@@ -177,6 +177,30 @@ def test_the_same_model_gives_the_same_bytes_over_the_old_ones(model: Path, tmp_
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "tiny.tflite"]
 
 
+def test_what_somebody_added_to_an_export_stays(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    export(model, "--out", str(out))
+    (out / "notes.txt").write_text("mine")
+    (out / "example" / "other.c").write_text("int mine;")
+    (out / "kernels" / "snapuq_softmax_s8.c").write_text("not needed any more")
+    listed = json.loads((out / "export.json").read_text())
+    listed["files"].append("kernels/snapuq_softmax_s8.c")
+    (out / "export.json").write_text(json.dumps(listed))
+    export(model, "--out", str(out))
+    assert (out / "notes.txt").read_text() == "mine"
+    assert (out / "example" / "other.c").read_text() == "int mine;"
+    # What an earlier export wrote and this one does not is gone.
+    assert not (out / "kernels" / "snapuq_softmax_s8.c").exists()
+
+
+def test_a_link_to_a_folder_stays_one(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    export(model, "--out", str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "snap_model.c").is_file()
+
+
 def test_the_folder_has_a_name_by_itself(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +241,8 @@ def test_a_model_that_does_not_fit_leaves_the_old_export(
         (("--model", "gone.tflite"), 4, "cannot read gone.tflite: no such file or directory"),
         (("--model", "."), 4, "cannot read .: is a directory"),
         (("--out", "x"), 2, "--out goes with --model"),
+        (("--model", "tiny.tflite", "--cmsis-nn", "x"), 2, "--cmsis-nn goes with --kernels"),
+        (("--model", "tiny.tflite", "--out", "/proc/x/y"), 4, "cannot write /proc/x"),
         (("--model", "tiny.tflite", "--kernels", "fast"), 2, "export-c.kernels is 'fast'"),
         (("--model", "tiny.tflite", "--target", "mega"), 2, "unknown target 'mega'"),
         (("--model", "tiny.tflite", "--run", "r"), 2, "--model and --run are two different"),
@@ -239,7 +265,7 @@ def test_wrong_words_are_told(
 
 def test_explain_draws_the_arena_and_names_the_peak(model: Path, tmp_path: Path) -> None:
     out = export(model, "--out", str(tmp_path / "out"), "--explain").out
-    drawn = out.partition("arena: ")[2]
+    drawn = out.partition("The arena of ")[2]
     for name in ("(input)", "stem CONV_2D", "spatial DEPTHWISE_CONV_2D", "(output)"):
         assert name in drawn
     (peak,) = re.findall(r"^Peak at (.*): (.*)$", drawn, re.MULTILINE)

@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snapcli import toolchain
 from snapcli.stages import export_c
 from tests.conftest import Workspace, need, snap
+from tests.golden import tflite_op as op
+from tests.unit.emit.test_program import separable_tflite
 from tests.unit.tiny_monitor import INPUT_SHAPE, random_inputs, tiny_tflite
 
 
@@ -90,7 +93,7 @@ def test_a_difference_on_the_target_alone_is_the_targets(
 def test_the_numpy_reference_is_checked_too(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     need(host=True, compiler=True, emulator=True)
     monkeypatch.setattr(
-        "snapcli.stages.verify.reference_tensors",
+        "snapcli.stages.verify._by_tflite",
         lambda content, graph, inputs: {
             name: values ^ (name == "block")
             for name, values in graph.run(inputs, set(graph.tensors) - {"input"}).items()
@@ -140,3 +143,60 @@ def test_what_cannot_be_verified_is_told(model: str, tmp_path: Path) -> None:
     outcome = snap("verify", "--model", model, "--data", str(tmp_path / "x.npy"))
     assert outcome.code == 4
     assert "cannot read" in outcome.error()[0]
+
+
+@pytest.mark.parametrize("link", ["host", "target"])
+def test_an_element_is_told_by_its_place_in_the_tensor_on_every_link(
+    model: str, monkeypatch: pytest.MonkeyPatch, link: str
+) -> None:
+    need(host=True, compiler=True, emulator=True)
+    wrong = "(sizeof(void *) == 4 && o == 5)" if link == "target" else "(o == 5)"
+    broken(
+        monkeypatch,
+        "snapuq_depthwise_conv_s8.c",
+        "output[o] = snapuq_output(out, o, sum);",
+        f"output[o] = (int8_t)(snapuq_output(out, o, sum) ^ {wrong});",
+    )
+    message, _ = snap("verify", "--model", model, "--inputs", "1").error()
+    assert "layer 'spatial' (DEPTHWISE_CONV_2D), element [0, 0, 5] of input 0" in message
+
+
+def test_a_wrong_move_is_not_blamed_on_the_layer_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(host=True, compiler=True, emulator=True)
+    path = tmp_path / "chain.tflite"
+    path.write_bytes(separable_tflite(4))
+    broken(monkeypatch, "snapuq_move_s8.c", "if (output < input) {", "if (1) {")
+    message, _ = snap("verify", "--model", str(path), "--inputs", "1").error()
+    assert "(MOVE), element [" in message
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"), [("__builtin_trap();", "Illegal instruction"), ("for (;;) {}", "no end")]
+)
+def test_a_kernel_that_crashes_or_hangs_is_found(
+    model: str, monkeypatch: pytest.MonkeyPatch, fault: str, reason: str
+) -> None:
+    need(host=True, compiler=True, emulator=True)
+    monkeypatch.setattr(toolchain, "RUN_S", 5)
+    old = "const int32_t channels = layer->channels;"
+    broken(monkeypatch, "snapuq_mean_s8.c", old, f"{old}\n    {fault}")
+    outcome = snap("verify", "--model", model, "--inputs", "1")
+    assert outcome.code == 7
+    start = "C on this machine did not reach its end, after block CONV_2D: "
+    assert outcome.error()[0].startswith(f"{start}{reason}")
+
+
+def test_a_model_on_which_tflite_aborts_is_told(tmp_path: Path) -> None:
+    """So does its SOFTMAX of many equal logits."""
+    need(host=True, compiler=True, emulator=True)
+    x = op.Tensor([1, 1000], [0.001], 0)
+    path = tmp_path / "many.tflite"
+    softmax = op.softmax(x, op.Tensor([1, 1000], [1 / 256], -128), 1.0)
+    path.write_bytes(op.flatbuffer([softmax], {"y": 0}))
+    outcome = snap("verify", "--model", str(path))
+    assert outcome.code == 4
+    message, hint = outcome.error()
+    assert message.startswith("TFLite's own reference kernels cannot run the model (Aborted")
+    assert "export-c" in hint

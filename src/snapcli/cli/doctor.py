@@ -30,4 +30,4 @@ def doctor(json: AsJson = False) -> None:
     if report.missing:
         raise typer.Exit(ToolchainError.exit_code)
     if not json:
-        console.say("Everything that the six commands need is here.")
+        console.say("Everything that snap needs is here.")

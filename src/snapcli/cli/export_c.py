@@ -1,7 +1,7 @@
 """snap export-c"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from snapcli.cli.options import (
 )
 from snapcli.config import ExportOptions, override
 from snapcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from snapcli.emit import Program
 
 EXAMPLES = (
     "snap export-c",
@@ -47,22 +50,30 @@ def export_c(
     """Write a model, with its monitor if it has one, as a folder of C, if it fits the target."""
     from snapcli.runs import open_run
     from snapcli.stages.export_c import export_c as stage
-    from snapcli.stages.export_c import export_model, ignore_plan
+    from snapcli.stages.export_c import export_model
     from snapcli.stages.recipe import run_recipe
 
     if model is None and out is not None:
         raise UsageError("--out goes with --model", "The C of a run lies in the run.")
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
-    on_plan = render.arena if explain and not json else ignore_plan
-    if model is not None:
-        options = override(ExportOptions(), target=target, kernels=kernels)
-        announce_fetch(options.kernels, cmsis_nn)
-        place = out or Path(f"{model.stem}_c")
-        report = export_model(model, place, options, cmsis_nn, on_plan)
-    else:
-        chosen = open_run(run, runs_dir)
-        options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
-        announce_fetch(options.kernels, cmsis_nn)
-        report = stage(chosen, options, cmsis_nn, on_plan)
+    plans: list[Program] = []
+    try:
+        if model is not None:
+            options = override(ExportOptions(), target=target, kernels=kernels)
+            announce_fetch(options.kernels, cmsis_nn)
+            place = out or Path(f"{model.stem}_c")
+            with console.progress("export-c"):
+                report = export_model(model, place, options, cmsis_nn, plans.append)
+        else:
+            chosen = open_run(run, runs_dir)
+            options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
+            announce_fetch(options.kernels, cmsis_nn)
+            with console.progress("export-c"):
+                report = stage(chosen, options, cmsis_nn, plans.append)
+    finally:
+        # Also of a model that does not fit: that is when one wants to know.
+        if explain and not json:
+            for plan in plans:
+                render.arena(plan)
     console.print_json(report) if json else render.export_c(report)

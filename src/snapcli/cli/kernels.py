@@ -4,6 +4,7 @@ from pathlib import Path
 
 from snapcli import console
 from snapcli.cli.options import AsJson
+from snapcli.errors import UsageError
 
 EXAMPLES = (
     "snap kernels list",
@@ -31,11 +32,13 @@ def fetch(json: AsJson = False) -> None:
 
 
 def announce_fetch(name: str, own_copy: Path | None) -> None:
-    """Says so before an export downloads something by itself."""
+    """Says so before a command downloads something by itself."""
     from snapcli.kernels import CMSIS_NN, cached_cmsis_nn
 
+    if name != CMSIS_NN and own_copy is not None:
+        raise UsageError("--cmsis-nn goes with --kernels cmsis-nn", "Say both, or neither.")
     if name == CMSIS_NN and own_copy is None and cached_cmsis_nn() is None:
-        console.note("CMSIS-NN is not in the cache yet: fetching it once (snap kernels fetch).")
+        console.note("The cache has no whole CMSIS-NN: fetching it once (snap kernels fetch).")
 
 
 def list_sets(json: AsJson = False) -> None:

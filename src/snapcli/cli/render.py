@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from snapcli import console
-from snapcli.cli.timeline import PICTURE, peak, timeline
+from snapcli.cli.timeline import peak, step_names, timeline
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from snapcli.stages.quantize import QuantizeReport
     from snapcli.stages.train import TrainReport
     from snapcli.stages.verify import VerifyReport
+
+
+PICTURE_MIN, PICTURE_MAX = 12, 48  # columns
 
 
 def figure(value: float | None) -> str:
@@ -122,16 +125,18 @@ def _share(report: "ExportReport") -> str:
 
 def arena(program: "Program") -> None:
     """The arena over time: a line per step, a column per part of the arena."""
+    # What the other columns and the frame leave free.
+    others = max(map(len, step_names(program))) + 31
+    columns = min(PICTURE_MAX, max(PICTURE_MIN, console.width() - others))
     rows = [
         (row.step, f"{row.live_bytes:,}", f"{row.span_bytes:,}", row.picture)
-        for row in timeline(program)
+        for row in timeline(program, columns)
     ]
-    console.table(
-        f"arena: {size(program.full.arena_bytes)} from left to right "
-        "(# written, - read for the last time, = waits)",
-        ("step", "alive, B", "spanned, B", "0" + " " * (PICTURE - 1)),
-        rows,
+    console.say(
+        f"The arena of {size(program.full.arena_bytes)} from left to right: "
+        "# written, - read for the last time, = waits."
     )
+    console.table("arena", ("step", "alive, B", "span, B", "0" + " " * (columns - 1)), rows)
     at = peak(program)
     console.say(f"Peak at {at.step}: " + ", ".join(at.holders))
 
@@ -180,6 +185,10 @@ def inspect(report: "InspectReport") -> None:
         f"arena {size(report.arena_bytes)} (largest live set {size(report.live_bytes)})"
     )
     console.tree(title, branches)
+    console.say(
+        "MAC: additions count where nothing is multiplied. alive: from the layer that writes the "
+        "output to the last that reads it."
+    )
 
 
 def _shape(shape: tuple[int, ...]) -> str:

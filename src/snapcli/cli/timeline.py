@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from snapcli.emit import Program
     from snapcli.graph.plan import Buffer
 
-PICTURE = 48  # columns
-
 
 @dataclass(frozen=True)
 class Row:
@@ -26,11 +24,12 @@ class Peak:
     holders: tuple[str, ...]
 
 
-def timeline(program: "Program") -> list[Row]:
+def timeline(program: "Program", columns: int) -> list[Row]:
+    """columns: of the picture."""
     plan = program.full
     return [
-        Row(name, live, plan.span(i), _picture(program, i))
-        for i, (name, live) in enumerate(zip(_names(program), plan.timeline(), strict=True))
+        Row(name, live, plan.span(i), _picture(program, i, columns))
+        for i, (name, live) in enumerate(zip(step_names(program), plan.timeline(), strict=True))
     ]
 
 
@@ -41,10 +40,10 @@ def peak(program: "Program") -> Peak:
         f"{b.name} {b.size_bytes:,} B at {plan.offsets[b.name]:,} ({_role(b, plan.peak)})"
         for b in plan.alive(plan.peak)
     )
-    return Peak(_names(program)[plan.peak], holders)
+    return Peak(step_names(program)[plan.peak], holders)
 
 
-def _names(program: "Program") -> list[str]:
+def step_names(program: "Program") -> list[str]:
     return ["(input)", *(step.label for step in program.steps), "(output)"]
 
 
@@ -57,16 +56,16 @@ def _role(buffer: "Buffer", step: int) -> str:
 _MARKS = {"waits": "=", "read for the last time": "-", "written": "#"}
 
 
-def _picture(program: "Program", step: int) -> str:
+def _picture(program: "Program", step: int, columns: int) -> str:
     """What is written hides what it overwrites."""
     plan = program.full
-    scale = PICTURE / max(plan.arena_bytes, 1)
-    cells = [" "] * PICTURE
+    scale = columns / max(plan.arena_bytes, 1)
+    cells = [" "] * columns
     for role, mark in _MARKS.items():
         for buffer in plan.alive(step):
             if _role(buffer, step) == role:
                 start = int(plan.offsets[buffer.name] * scale)
                 end = (plan.offsets[buffer.name] + buffer.size_bytes) * scale
-                for column in range(start, min(PICTURE, max(start + 1, round(end)))):
+                for column in range(start, min(columns, max(start + 1, round(end)))):
                     cells[column] = mark
     return "".join(cells)

@@ -78,8 +78,8 @@ def _parts(program: Program, monitor: Monitor) -> str:
 
 
 def emit_source(program: Program, monitor: Monitor | None, trace: bool = False) -> str:
-    """trace: after every step but moves, calls
-    snap_model_trace(index of the step, values, their bytes), which is the caller's."""
+    """trace: after every step, calls snap_model_trace(its index, values, their bytes), which is
+    the caller's."""
     layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
     parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
     if program.kernels.prelude:
@@ -124,7 +124,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
         following = steps[i + 1] if i + 1 < len(steps) else None
         if isinstance(step, LayerStep | MoveStep):
             lines.append(f"    {_network_call(step, program)}")
-            if trace and isinstance(step, LayerStep):
+            if trace:
                 lines.append(f"    {_trace(i, step, program)}")
             network = isinstance(following, LayerStep | MoveStep)
             if monitor and i < start and not (network and i + 1 < start):
@@ -177,8 +177,8 @@ def _pointer(ctype: str, const: str, name: str, offset: int) -> str:
 def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
     if isinstance(step, LayerStep):
         return program.lowered[step.layer.name].call
-    name, to = program.pointers[step.tensor], program.full.offsets[moved(step.tensor)]
-    size = program.graph.tensors[step.tensor].size_bytes
+    name, to = program.pointers[step.target], program.full.offsets[moved(step.target)]
+    size = program.graph.tensors[step.target].size_bytes
     return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
 
 
@@ -193,9 +193,9 @@ def _monitor_call(step: SumStep | HeadStep, program: Program) -> str:
 
 
 def _trace(index: int, step: Step, program: Program) -> str:
-    if isinstance(step, LayerStep):
-        values = program.pointers[step.layer.target]
-        size = program.graph.tensors[step.layer.target].size_bytes
+    if isinstance(step, LayerStep | MoveStep):
+        values = program.pointers[step.target]
+        size = program.graph.tensors[step.target].size_bytes
     elif isinstance(step, SumStep):
         values = sum_buffer(program.pointers[step.tensor])
         size = 4 * program.graph.tensors[step.tensor].channels

@@ -18,16 +18,20 @@ class LayerStep:
     def label(self) -> str:
         return f"{self.layer.name} {self.layer.operator}"
 
+    @property
+    def target(self) -> str:
+        return self.layer.target
+
 
 @dataclass(frozen=True)
 class MoveStep:
     """A tensor leaves the place where its layer had to write it."""
 
-    tensor: str
+    target: str
 
     @property
     def label(self) -> str:
-        return f"{self.tensor} moves"
+        return f"{self.target} moves"
 
 
 @dataclass(frozen=True)
@@ -151,11 +155,11 @@ def lives(
             if low.scratch_bytes:
                 create(layer_scratch(layer.name), low.scratch_bytes, i)
         elif isinstance(step, MoveStep):
-            after = place[step.tensor] = moved(step.tensor)
-            size = sizes[step.tensor]
+            after = place[step.target] = moved(step.target)
+            size = sizes[step.target]
             create(after, size, i)
-            dies[step.tensor] = i
-            slack[after, step.tensor] = -size  # a move may overlap as it likes
+            dies[step.target] = i
+            slack[after, step.target] = -size  # a move may overlap as it likes
         elif isinstance(step, SumStep):
             name = sum_buffer(step.tensor)
             create(name, 4 * graph.tensors[step.tensor].channels, i)

@@ -1,11 +1,13 @@
 """A program that shows what every step of a model computes: the C side of `snap verify`."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.emit.header import input_functions
 from snapcli.emit.program import Program
-from snapcli.emit.steps import HeadStep, LayerStep, SumStep
+from snapcli.emit.steps import LayerStep, MoveStep, SumStep
 
 INPUTS, TRACE = "inputs.bin", "trace.bin"
 _HEADER = np.dtype([("step", "<i4"), ("bytes", "<i4")])
@@ -37,6 +39,7 @@ void snap_model_trace(int32_t step, const void *values, int32_t bytes)
     fwrite(&step, sizeof step, 1, trace);
     fwrite(&bytes, sizeof bytes, 1, trace);
     fwrite(values, 1, (size_t)bytes, trace);
+    fflush(trace); /* so that a crash shows what was done before it */
 }}
 
 int main(void)
@@ -68,26 +71,36 @@ def pack_inputs(program: Program, inputs: dict[str, NDArray]) -> bytes:
 
 
 def read_trace(program: Program, content: bytes) -> dict[int, NDArray]:
-    """{index of the step: values [n, ...]} of every step that is traced."""
+    """{index of the step: values [n, ...]} of every step; n counts whole records."""
     found: dict[int, list[NDArray]] = {}
+    for step, values in _records(content):
+        dtype, shape = _kind(program, step)
+        found.setdefault(step, []).append(np.frombuffer(values, dtype).reshape(shape))
+    return {step: np.stack(values) for step, values in found.items()}
+
+
+def last_step(content: bytes) -> int | None:
+    """Of a program that did not reach its end: the last step that it finished."""
+    steps = [step for step, _ in _records(content)]
+    return steps[-1] if steps else None
+
+
+def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     while at + _HEADER.itemsize <= len(content):
         step, size = np.frombuffer(content, _HEADER, 1, at)[0].item()
         at += _HEADER.itemsize
-        found.setdefault(step, []).append(
-            np.frombuffer(
-                content, _dtype(program, step), size // _dtype(program, step).itemsize, at
-            )
-        )
+        if at + size > len(content):
+            return  # the program ended in the middle of it
+        yield step, content[at : at + size]
         at += size
-    return {step: np.stack(values) for step, values in found.items()}
 
 
-def _dtype(program: Program, index: int) -> np.dtype:
+def _kind(program: Program, index: int) -> tuple[np.dtype, tuple[int, ...]]:
     step = program.steps[index]
-    if isinstance(step, LayerStep):
-        return np.dtype(program.graph.tensors[step.layer.target].dtype)
+    if isinstance(step, LayerStep | MoveStep):
+        tensor = program.graph.tensors[step.target]
+        return np.dtype(tensor.dtype), tensor.shape
     if isinstance(step, SumStep):
-        return np.dtype("<i4")
-    assert isinstance(step, HeadStep)
-    return np.dtype("<u4")
+        return np.dtype("<i4"), (program.graph.tensors[step.tensor].channels,)
+    return np.dtype("<u4"), ()

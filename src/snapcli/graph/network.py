@@ -151,7 +151,7 @@ class Network:
         if self.type(index) != dtype:
             raise ArtifactError(
                 f"tensor '{self.name(index)}' is not {dtype} but {self.type(index)}",
-                "Quantize the whole model to int8.",
+                "Quantize the whole model to int8, its inputs and outputs to int8 or float32.",
             )
         if not _agrees(self.raw(index), shape):
             raise ValueError(f"tensor '{self.name(index)}' has the wrong shape")
@@ -196,7 +196,9 @@ class Network:
                 )
             return value
         if index in self.integers or self._data(index).size:
-            raise node.refuse("works on a constant", "Convert the model again.")
+            raise node.refuse(
+                f"works on a constant of {self.type(index)}", "Quantize the whole model to int8."
+            )
         raise ValueError(f"layer '{node.label}' reads what no layer before it computes")
 
     def source_type(self, node: Node) -> str:

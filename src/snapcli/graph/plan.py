@@ -103,7 +103,8 @@ def _smallest(
 
 
 def _bound(buffers: list[Buffer], slack: Slack) -> int:
-    """Bytes that no placing can go below: at each step, what is alive, less what may overlap."""
+    """Bytes that no placing can go below: what is alive at once, or, where some of that may
+    overlap, the largest buffer."""
     if slack:
         return max((_aligned(b.size_bytes) for b in buffers), default=0)
     steps = {b.first for b in buffers}

@@ -119,7 +119,7 @@ def _operator_name(code: int, custom: str) -> str:
 
 
 def _unsupported(operator: str, label: str) -> ArtifactError:
-    supported = ", ".join(sorted({*BUILDERS, *FOLDED, "SHAPE"}))
+    supported = ", ".join(sorted(BUILDERS))
     return ArtifactError(
         f"operator {operator} of layer '{label}' is not supported", f"Supported: {supported}."
     )

@@ -126,20 +126,34 @@ def export_model(
             f"{out} exists and is not a folder that export-c wrote",
             "Give another --out; nothing is overwritten.",
         )
-    with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    place = out.resolve()  # a link stays one
+    with disk_errors(out, "--out"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
-        with disk_errors(out):
+        with disk_errors(out, "--out"):
             emitted = emit_model(program, None, None)
             report = _write(
                 temporary, str(out), model.name, program, None, emitted, library, target
             )
+            _keep_foreign(place, temporary)
             temporary.chmod(0o755)
-            with replaced(temporary, out):
+            with replaced(temporary, place):
                 return report
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _keep_foreign(old: Path, new: Path) -> None:
+    """Files that somebody added to an earlier export stay."""
+    if not (old / REPORT).is_file():
+        return
+    ours = {REPORT, *read_json(old / REPORT).get("files", ())}
+    for path in sorted(old.rglob("*")):
+        name = path.relative_to(old)
+        if str(name) not in ours and not path.is_dir() and not (new / name).exists():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, new / name, follow_symlinks=False)
 
 
 def read_model(path: Path) -> bytes:
@@ -202,6 +216,8 @@ def _write(
     files[EXAMPLE] = emit_example(program, monitor)
     files["Makefile"] = emit_makefile(target, theirs)
     files["CMakeLists.txt"] = emit_cmake(theirs)
+    # The constants alone may be too much: then nothing needs to be compiled to know it.
+    check_fit(target, emitted.constant_bytes, emitted.arena_bytes, monitor is not None)
     for name, text in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text)

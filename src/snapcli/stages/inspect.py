@@ -10,6 +10,8 @@ from snapcli.graph.blocks import blocks, lifetimes
 from snapcli.graph.graph import Tensor
 from snapcli.stages.export_c import read_model
 
+SCHEMA = 1
+
 
 @dataclass(frozen=True)
 class TensorView:
@@ -39,8 +41,10 @@ class LayerView:
 
 @dataclass(frozen=True)
 class InspectReport:
-    """blocks are those of graph.blocks; sizes in bytes; arena with the reference kernels."""
+    """blocks are those of graph.blocks; sizes in bytes; arena with the reference kernels, which
+    fuse some layers."""
 
+    schema: int
     source: str
     file_bytes: int
     inputs: tuple[TensorView, ...]
@@ -64,7 +68,7 @@ def inspect(model: Path) -> InspectReport:
                 number=numbers[layer.name],
                 name=layer.name,
                 operator=layer.operator,
-                sources=tuple(s for s in layer.sources if s not in graph.constants),
+                sources=tuple(graph.stored(s) for s in layer.sources if s not in graph.constants),
                 shape=graph.tensors[layer.target].shape,
                 macs=layer.macs,
                 constant_bytes=constant_bytes(layer.kernel),
@@ -77,6 +81,7 @@ def inspect(model: Path) -> InspectReport:
         for block in blocks(graph)
     )
     return InspectReport(
+        schema=SCHEMA,
         source=model.name,
         file_bytes=len(content),
         inputs=tuple(_view(graph.tensors[name]) for name in graph.inputs),

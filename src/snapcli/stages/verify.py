@@ -4,8 +4,9 @@ Each link of that chain is compared with the one before it, layer by layer.
 """
 
 import itertools
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,16 +18,17 @@ from snapcli import toolchain
 from snapcli.config import VerifyOptions
 from snapcli.emit import Program, build_program, emit_model, emit_source
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
-from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, pack_inputs, read_trace
-from snapcli.errors import ArtifactError, UsageError
-from snapcli.graph import Graph, read_tflite
-from snapcli.graph.litert import reference_tensors
+from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
+from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
+from snapcli.graph import Graph, litert, read_tflite
+from snapcli.graph.litert import read_answer, write_question
 from snapcli.graph.monitor import MODEL_FILE, Monitor, load_monitor
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.export_c import kernel_files, kernel_set, read_model
 from snapcli.targets import load_target
 
+SCHEMA = 1
 TFLITE, NUMPY, HOST = "TFLite's reference kernels", "the numpy reference", "C on this machine"
 
 
@@ -55,6 +57,7 @@ class Link:
 
 @dataclass(frozen=True)
 class VerifyReport:
+    schema: int
     source: str
     target: str
     kernels: str
@@ -111,12 +114,15 @@ def _verify(
     inputs = _load(data, graph) if data else _random(graph, options)
 
     on_progress(0, 4, TFLITE)
-    by_tflite = reference_tensors(content, graph, inputs)
+    by_tflite = _by_tflite(content, graph, inputs)
     on_progress(1, 4, NUMPY)
     by_numpy = graph.run(inputs, [layer.target for layer in graph.layers])
     values = [
-        (TFLITE, _of_layers(program, by_tflite)),
-        (NUMPY, _of_layers(program, by_numpy) | _of_heads(program, by_numpy)),
+        (TFLITE, _of_network(program, by_tflite, moves=False)),
+        (
+            NUMPY,
+            _of_network(program, by_numpy, moves=True) | _of_heads(program, by_numpy),
+        ),
     ]
     emulated = f"C on {target.name}"
     with tempfile.TemporaryDirectory(prefix="snap-verify-") as name:
@@ -129,13 +135,44 @@ def _verify(
                 command = toolchain.build_host(sources, includes, folder)
             else:
                 command = toolchain.build_semihosted(target, sources, includes, folder)
-            toolchain.run_program(command, folder)
-            values.append((link, read_trace(program, (folder / TRACE).read_bytes())))
+            values.append((link, _traced(program, command, folder, link)))
     links = tuple(
         _compare(program, *before, *after) for before, after in itertools.pairwise(values)
     )
     count = len(next(iter(inputs.values())))
-    return VerifyReport(source, target.name, program.kernels.name, count, links)
+    return VerifyReport(SCHEMA, source, target.name, program.kernels.name, count, links)
+
+
+def _by_tflite(content: bytes, graph: Graph, inputs: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """In a process of its own: TFLite aborts where it finds a model impossible."""
+    with tempfile.TemporaryDirectory(prefix="snap-verify-") as name:
+        folder = Path(name)
+        write_question(folder, content, graph, inputs)
+        try:
+            toolchain.run_program([sys.executable, "-m", litert.__name__, name], folder)
+        except ToolchainError as error:
+            raise ArtifactError(
+                f"TFLite's own reference kernels cannot run the model ({error.message})",
+                "There is nothing to compare with; export-c works all the same.",
+            ) from None
+        return read_answer(folder, graph)
+
+
+def _traced(
+    program: Program, command: Sequence[str], folder: Path, link: str
+) -> dict[int, NDArray]:
+    trace = folder / TRACE
+    trace.write_bytes(b"")
+    try:
+        toolchain.run_program(command, folder)
+    except ToolchainError as error:
+        last = last_step(trace.read_bytes())
+        after = f"after {program.steps[last].label}" if last is not None else "before any layer"
+        raise CheckError(
+            f"{link} did not reach its end, {after}: {error.message}",
+            "The step behind it crashed or hangs; look at its kernel and parameters.",
+        ) from None
+    return read_trace(program, trace.read_bytes())
 
 
 def _random(graph: Graph, options: VerifyOptions) -> dict[str, NDArray]:
@@ -192,12 +229,13 @@ def _write(
     return sources, sorted({(folder / name).parent for name in files if name.endswith(".h")})
 
 
-def _of_layers(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
-    return {
-        i: tensors[step.layer.target]
-        for i, step in enumerate(program.steps)
-        if isinstance(step, LayerStep) and step.layer.target in tensors
-    }
+def _of_network(
+    program: Program, tensors: Mapping[str, NDArray], moves: bool
+) -> dict[int, NDArray]:
+    """moves: also what a tensor must be after its move."""
+    kinds = (LayerStep, MoveStep) if moves else (LayerStep,)
+    found = {i: step.target for i, step in enumerate(program.steps) if isinstance(step, kinds)}
+    return {i: tensors[target] for i, target in found.items() if target in tensors}
 
 
 def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
@@ -226,7 +264,7 @@ def _compare(
     values, difference = 0, None
     for index in common:
         first = expected[index]
-        second = found[index].reshape(first.shape)
+        second = found[index]
         values += first.size
         if difference is None and not np.array_equal(first, second):
             sample, *element = (int(axis[0]) for axis in np.nonzero(first != second))
@@ -243,4 +281,4 @@ def _name(step: Step) -> tuple[str, str]:
         return step.layer.name, step.layer.operator
     if isinstance(step, HeadStep):
         return step.tap.after, "SURPRISAL"
-    return step.tensor, "MOVE" if isinstance(step, MoveStep) else "POOLED SUM"
+    return (step.target, "MOVE") if isinstance(step, MoveStep) else (step.tensor, "POOLED SUM")

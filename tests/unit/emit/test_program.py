@@ -12,7 +12,11 @@ from ...golden import tflite_op as op
 from ..tiny_monitor import tiny_body, tiny_tflite
 
 
-def separable(blocks: int, size: int = 12, channels: int = 8) -> Graph:
+def separable(blocks: int) -> Graph:
+    return read_tflite(separable_tflite(blocks))
+
+
+def separable_tflite(blocks: int, size: int = 12, channels: int = 8) -> bytes:
     """Depthwise and pointwise layers in turn, every tensor of the same size."""
     rng = np.random.default_rng(1)
     shape = [1, size, size, channels]
@@ -34,11 +38,11 @@ def separable(blocks: int, size: int = 12, channels: int = 8) -> Graph:
         ops.append(op.depthwise_conv(spatial, out, "same", one, one, "relu", 1))
         pointwise = tensors((channels, 1, 1, channels), 0)
         ops.append(op.conv(pointwise, out, "same", one, one, "none"))
-    return read_tflite(op.flatbuffer(ops, {"y": len(ops) - 1}))
+    return op.flatbuffer(ops, {"y": len(ops) - 1})
 
 
 def moves(program: Program) -> list[str]:
-    return [step.tensor for step in program.steps if isinstance(step, MoveStep)]
+    return [step.target for step in program.steps if isinstance(step, MoveStep)]
 
 
 def test_a_chain_of_equal_tensors_needs_one_of_them_and_a_row() -> None:

@@ -1,0 +1,40 @@
+"""A terminal of 80 columns loses nothing."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from snapcli import console
+from tests.conftest import snap
+from tests.unit.emit.test_program import separable_tflite
+
+WIDTH = 80
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(console, "_FILE_WIDTH", WIDTH)
+    path = tmp_path / "chain.tflite"
+    path.write_bytes(separable_tflite(4))
+    return str(path)
+
+
+def test_inspect_keeps_every_number(model: str) -> None:
+    out = snap("inspect", model).out
+    layers = [line for line in out.splitlines() if " MAC " in line and "alive" in line]
+    assert len(layers) == 8
+    # Work, constants and life, to the last digit.
+    assert all(re.search(r"[\d,]+ MAC +\d+ B +alive \d+-\d+$", line) for line in layers)
+
+
+def test_explain_fits_the_whole_arena(model: str, tmp_path: Path) -> None:
+    out = snap("export-c", "--model", model, "--out", str(tmp_path / "out"), "--explain").out
+    table = [line for line in out.splitlines() if line.startswith("│") and "CONV_2D" in line]
+    assert len(table) == 8
+    assert all(len(line) <= WIDTH and line.endswith("│") for line in table)
+    assert all("…" not in line for line in table)
+    # Some step reaches the first column of the picture, some the last.
+    pictures = [line.split("│")[4] for line in table]
+    assert any(picture[1] == "#" for picture in pictures)
+    assert any(picture[-2] in "#-" for picture in pictures)
