@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.header import c_type, input_functions, output_functions
 from snapcli.emit.program import Program
+from snapcli.emit.steps import LayerStep
 from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
@@ -16,7 +17,7 @@ THIRD_PARTY = f"{KERNELS}/{CMSIS_NN}/Source"
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A line of the table in README.md."""
+    """A line of the table in README.md; arena_bytes: of the arena that its step spans."""
 
     name: str
     operator: str
@@ -24,20 +25,23 @@ class LayerRow:
     macs: int
     constant_bytes: int
     output_bytes: int
+    arena_bytes: int
 
 
 def layer_rows(program: Program) -> tuple[LayerRow, ...]:
-    graph = program.graph
+    """In the order of work."""
     return tuple(
         LayerRow(
-            layer.name,
-            layer.operator,
-            graph.tensors[layer.target].shape,
-            layer.macs,
-            program.lowered[layer.name].constant_bytes,
-            graph.tensors[layer.target].size_bytes,
+            step.layer.name,
+            step.layer.operator,
+            program.graph.tensors[step.target].shape,
+            step.layer.macs,
+            program.lowered[step.layer.name].constant_bytes,
+            program.graph.tensors[step.target].size_bytes,
+            program.full.span(i),
         )
-        for layer in graph.layers
+        for i, step in enumerate(program.steps, start=1)
+        if isinstance(step, LayerStep)
     )
 
 
@@ -117,10 +121,11 @@ def emit_readme(
     rows = layer_rows(program)
     table = "\n".join(
         f"| {r.name} | {r.operator} | {'x'.join(map(str, r.shape))} | {r.macs:,} "
-        f"| {r.constant_bytes:,} | {r.output_bytes:,} |"
+        f"| {r.constant_bytes:,} | {r.output_bytes:,} | {r.arena_bytes:,} |"
         for r in rows
     )
     plan = program.full
+    constants = sum(row.constant_bytes for row in rows)
     share = plan.arena_bytes / max(plan.live_bytes, 1)
     why = ", because an output may run into an input that has been read" if share < 1 else ""
     arm = program.kernels.name == CMSIS_NN
@@ -156,10 +161,10 @@ input or output in any of it.
 
 ## Layers
 
-| layer | operator | output | MACs | constants, B | output, B |
-|---|---|---|---|---|---|
+| layer | operator | output | MACs | flash, B | output, B | RAM in use, B |
+|---|---|---|---|---|---|---|
 {table}
-| total | | | {program.graph.macs:,} | {sum(r.constant_bytes for r in rows):,} | |
+| total | | | {program.graph.macs:,} | {constants:,} | | {plan.arena_bytes:,} |
 
 A MAC is a multiplication that is accumulated, or an addition where nothing is multiplied.
 {_heads_line(program)}The largest set of tensors alive at once is {plan.live_bytes:,} B; the arena
