@@ -28,7 +28,7 @@ def test_every_link_is_equal_on_every_layer(model: str, target: str) -> None:
     names = ["TFLite's reference kernels", "the numpy reference", "C on this machine"]
     names.append(f"C on {target}")
     assert [(link["expected"], link["found"]) for link in report["links"]] == [*pairwise(names)]
-    assert [link["layers"] for link in report["links"]] == [5, 5, 5]
+    assert [link["steps"] for link in report["links"]] == [5, 5, 5]
     assert all(link["difference"] is None for link in report["links"])
 
 
@@ -107,9 +107,9 @@ def test_the_numpy_reference_is_checked_too(model: str, monkeypatch: pytest.Monk
 def test_a_run_is_verified_with_its_heads(workspace: Workspace) -> None:
     report = workspace.snap("verify", "--inputs", "2", "--json").json
     assert all(link["difference"] is None for link in report["links"])
-    layers = [link["layers"] for link in report["links"]]
+    steps = [link["steps"] for link in report["links"]]
     # Two taps: three pooled tensors and two surprisals more than TFLite knows.
-    assert layers[1] == layers[2] > layers[0]
+    assert steps[1] == steps[2] > steps[0]
 
 
 @pytest.mark.parametrize(

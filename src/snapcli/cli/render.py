@@ -205,10 +205,10 @@ def verify(report: "VerifyReport") -> None:
     for link in report.links:
         d = link.difference
         verdict = f"differs from layer {d.layer} on" if d else "equal"
-        rows.append((link.expected, link.found, f"{link.layers}", f"{link.values:,}", verdict))
+        rows.append((link.expected, link.found, f"{link.steps}", f"{link.values:,}", verdict))
     console.table(
         f"verify: {report.source}, kernels {report.kernels}, {report.inputs} inputs",
-        ("expected", "found", "layers", "values", ""),
+        ("expected", "found", "steps", "values", ""),
         rows,
     )
 

@@ -46,11 +46,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Link:
-    """found is compared with expected on so many layers; difference is None if all agree."""
+    """found is compared with expected after so many steps (layers, moves, sums and heads);
+    difference is None if all agree."""
 
     expected: str
     found: str
-    layers: int
+    steps: int
     values: int
     difference: Difference | None
 
