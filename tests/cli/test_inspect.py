@@ -25,7 +25,7 @@ def test_a_model_is_a_tree_of_blocks(model: str) -> None:
     assert any("input input 9x8x3 int8, 0.02 * (q - (5))" in line for line in lines)
     (stem,) = [line for line in lines if " stem  " in line]
     # Number, name, operator, shape, work, constants, and its life: tapped outputs live to the end.
-    assert re.search(r"1 +stem +CONV_2D +9x8x6 +11,664 MAC +216 B +alive 1-6", stem)
+    assert re.search(r"1 +stem +CONV_2D +9x8x6 +11,664 MAC +216 B +-> 432 B +alive 1-6", stem)
     taps = [line.rpartition(" ")[2] for line in lines if "tap candidate" in line]
     assert taps == ["stem", "block"]
     assert lines[-2].startswith("└── output ")

@@ -25,7 +25,7 @@ def test_inspect_keeps_every_number(model: str) -> None:
     layers = [line for line in out.splitlines() if " MAC " in line and "alive" in line]
     assert len(layers) == 8
     # Work, constants and life, to the last digit.
-    assert all(re.search(r"[\d,]+ MAC +\d+ B +alive \d+-\d+$", line) for line in layers)
+    assert all(re.search(r"[\d,]+ MAC +\d+ B +-> [\d,]+ B +alive \d+-\d+$", line) for line in layers)
 
 
 def test_explain_fits_the_whole_arena(model: str, tmp_path: Path) -> None:

@@ -158,6 +158,7 @@ def inspect(report: "InspectReport") -> None:
             _shape(layer.shape),
             f"{layer.macs:,} MAC",
             size(layer.constant_bytes),
+            f"-> {size(layer.output_bytes)}",
             f"alive {layer.alive[0]}-{layer.alive[1]}",
             f"from {before[layer.name]}" if before[layer.name] else "",
         )
@@ -186,8 +187,8 @@ def inspect(report: "InspectReport") -> None:
     )
     console.tree(title, branches)
     console.say(
-        "MAC: additions count where nothing is multiplied. alive: from the layer that writes the "
-        "output to the last that reads it."
+        "MAC: additions count where nothing is multiplied. B: constants -> output. alive: from the "
+        "layer that writes the output to the last that reads it."
     )
 
 
