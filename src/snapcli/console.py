@@ -105,8 +105,7 @@ def tree(title: str, branches: Sequence[tuple[str, Sequence[str]]]) -> None:
         for leaf in leaves:
             branch.add(Text(leaf))
     # As wide as it is: a narrow terminal breaks lines, but loses nothing.
-    out = _out()
-    out.print(root, no_wrap=True, overflow="ignore", crop=False, width=_TREE_WIDTH)
+    Console(highlight=False, width=_TREE_WIDTH).print(root)
 
 
 def width() -> int:
