@@ -31,15 +31,16 @@ def write_question(
 
 def read_answer(folder: Path, graph: Graph) -> dict[str, NDArray]:
     """Every tensor of the graph that the file has too: {name: values [n, *shape]}."""
-    with np.load(folder / _ANSWER) as answer:
+    with np.load(folder / _ANSWER) as arrays:
         return {
-            name: answer[str(tensor.index)].reshape(-1, *tensor.shape)
+            name: arrays[str(tensor.index)].reshape(-1, *tensor.shape)
             for name, tensor in graph.tensors.items()
             if tensor.index is not None
         }
 
 
-def _answer(folder: Path) -> None:
+def answer(folder: Path) -> None:
+    """What the other process does: from QUESTION to ANSWER."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     with np.load(folder / _QUESTION) as question:
@@ -64,4 +65,4 @@ def _answer(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _answer(Path(sys.argv[1]))
+    answer(Path(sys.argv[1]))
