@@ -4,6 +4,7 @@ reference kernels on the operators it was taken apart into."""
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ def test_any_sizes_blocks_paddings_and_crops(apart: Apart) -> None:
 
 
 @pytest.mark.parametrize("apart", [SAME, LINE])
-def test_it_has_the_name_and_the_number_of_the_last_tensor(apart: Apart) -> None:
+def test_it_has_the_name_and_the_number_of_the_last_tensor(apart: Apart, tmp_path: Path) -> None:
     """So that every layer can be compared with TFLite; the parts in between have no names."""
     steps = apart.operators()
     relu = op.elementwise("RELU", steps[-1].output, steps[-1].output)
