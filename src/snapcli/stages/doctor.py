@@ -27,12 +27,14 @@ _TRAIN = ("tensorflow", "tf_keras")
 
 @dataclass(frozen=True)
 class Check:
-    """version is None where the thing is missing; remedy is the command that installs it."""
+    """version is None where the thing is missing; remedy is the command that installs it.
+    optional: snap is whole without it."""
 
     name: str
     version: str | None
     needed_for: str
     remedy: str | None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class DoctorReport:
 
     @property
     def missing(self) -> bool:
-        return any(c.version is None for c in self.checks)
+        return any(c.version is None and not c.optional for c in self.checks)
 
 
 def doctor() -> DoctorReport:
@@ -89,6 +91,7 @@ def _cmsis_nn() -> Check:
         CMSIS_NN_VERSION if found else None,
         "export-c --kernels cmsis-nn",
         None if found else "snap kernels fetch",
+        optional=True,
     )
 
 
