@@ -83,8 +83,8 @@ def leaky_relu_table(alpha: float, source: Quantization, to: Quantization) -> ND
     positive = _scaled(centred, quantize_multiplier(float(in_scale / out_scale)))
     with np.errstate(over="ignore", invalid="ignore"):
         steep = float(in_scale * np.float32(alpha) / out_scale)
-    if not 0 <= steep < 2.0**30:
-        raise ConfigError(f"a leaky relu cannot have the slope {alpha}", "Use one from 0 to 1.")
+    if not abs(steep) < 2.0**30:
+        raise ConfigError(f"a leaky relu cannot have the slope {alpha}", "Use one from -1 to 1.")
     slope = quantize_multiplier(steep)
     return _placed(np.where(centred < 0, _scaled(centred, slope), positive), to)
 

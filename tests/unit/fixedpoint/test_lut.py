@@ -83,3 +83,9 @@ def test_scales_that_tflite_refuses_are_refused() -> None:
         logistic_table(fine, coarse)
     with pytest.raises(ConfigError, match="hard swish"):
         hard_swish_table(coarse, fine)
+
+
+@pytest.mark.parametrize("alpha", [1e38, -1e38, float("inf"), float("nan")])
+def test_a_slope_that_no_multiplier_holds_is_refused(alpha: float) -> None:
+    with pytest.raises(ConfigError, match="slope"):
+        leaky_relu_table(alpha, Quantization(1e6, 0), Quantization(1e-6, 0))
