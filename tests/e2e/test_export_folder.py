@@ -52,7 +52,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_it_builds_and_runs_on_this_machine_as_it_stands(folder: Path) -> None:
     need(host=True)
-    out = call("make", f"CFLAGS={SANITIZED}", cwd=folder)
+    out = call("make", "--no-print-directory", f"CFLAGS={SANITIZED}", cwd=folder)
     assert out.splitlines()[-1] == "equals the reference"
     # The example prints what the integer reference computes for its made-up input.
     graph = read_tflite(tiny_tflite())
@@ -76,7 +76,7 @@ def test_any_model_builds_and_runs(seed: int, tmp_path: Path) -> None:
     header = (tmp_path / "out" / "snap_model.h").read_text()
     assert header.count("*snap_model_input") == len(graph.inputs)
     assert header.count("*snap_model_output") == len(set(graph.outputs.values()))
-    out = call("make", "-j2", f"CFLAGS={SANITIZED}", cwd=tmp_path / "out")
+    out = call("make", "--no-print-directory", "-j2", f"CFLAGS={SANITIZED}", cwd=tmp_path / "out")
     assert out.splitlines()[-1] == "equals the reference"
 
 
@@ -102,7 +102,7 @@ def test_the_example_notices_a_wrong_kernel(folder: Path) -> None:
 
 def test_it_builds_for_the_target_as_it_stands(folder: Path) -> None:
     need(compiler=True)
-    out = call("make", "target", f"CFLAGS={STRICT}", cwd=folder)
+    out = call("make", "--no-print-directory", "target", f"CFLAGS={STRICT}", cwd=folder)
     assert "snap_example.elf" in out.splitlines()[-1]
 
 
@@ -301,7 +301,7 @@ def test_arms_kernels_are_the_needed_ones_with_their_licence(
     names = {path.name for path in folder.rglob("*.c")}
     assert {"arm_convolve_s8.c", "arm_depthwise_conv_3x3_s8.c"} <= names
     assert not names & {"arm_convolve_wrapper_s8.c", "arm_softmax_s8.c", "arm_avgpool_s8.c"}
-    assert call("make", cwd=out).splitlines()[-1] == "equals the reference"
+    assert call("make", "--no-print-directory", cwd=out).splitlines()[-1] == "equals the reference"
 
 
 def test_a_copy_of_ones_own_is_taken_or_explained(
