@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from snapcli.errors import ConfigError, UsageError, suggestion
 
-KERNEL_SETS = ("reference", "cmsis-nn")
+REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
@@ -88,7 +88,7 @@ class ExportOptions:
     """kernels: reference is portable C, cmsis-nn Arm's kernels where they have them."""
 
     target: str = "qemu-m4"
-    kernels: str = "reference"
+    kernels: str = REFERENCE
 
     def __post_init__(self) -> None:
         _one_of("export-c.kernels", self.kernels, KERNEL_SETS)
@@ -99,7 +99,7 @@ class VerifyOptions:
     """inputs: how many random ones are compared, if none are given."""
 
     target: str = "qemu-m4"
-    kernels: str = "reference"
+    kernels: str = REFERENCE
     inputs: int = 10
     seed: int = 0
 

@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 import platformdirs
 
 from snapcli import toolchain
+from snapcli.config import CMSIS_NN, REFERENCE
 from snapcli.errors import ArtifactError, ToolchainError, UsageError
 
-CMSIS_NN = "cmsis-nn"
-LICENCE = "cmsis-nn/LICENSE.txt"
+LICENCE = f"{CMSIS_NN}/LICENSE.txt"
 CMSIS_NN_VERSION = "5.0.0"
 REQUIREMENT = "aidge-export-arm-cortexm==0.2.1"
 WHEEL = "aidge_export_arm_cortexm-0.2.1-py3-none-any.whl"
@@ -53,7 +53,7 @@ def kernel_sources() -> tuple[KernelSource, ...]:
     ours = toolchain.firmware_dir() / "snapuq"
     arm = cached_cmsis_nn()
     return (
-        KernelSource("reference", "built in", str(ours)),
+        KernelSource(REFERENCE, "built in", str(ours)),
         KernelSource(CMSIS_NN, CMSIS_NN_VERSION, str(arm)) if arm else _ABSENT,
     )
 

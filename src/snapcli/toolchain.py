@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.assets import asset_dir
-from snapcli.errors import ConfigError, ToolchainError
+from snapcli.errors import ConfigError, ToolchainError, UsageError
 from snapcli.targets import Target
 
 GCC = "arm-none-eabi-gcc"
@@ -175,7 +175,7 @@ def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequen
 def emulated_machine(target: Target) -> str:
     """QEMU's name of the target; an error for a real board."""
     if target.emulator is None:
-        raise ToolchainError(
+        raise UsageError(
             f"{target.name} is a real board, not an emulator", "Choose qemu-m4 or qemu-m7."
         )
     return target.emulator

@@ -134,7 +134,7 @@ def test_inputs_that_do_not_fit_are_explained(
 
 def test_what_cannot_be_verified_is_told(model: str, tmp_path: Path) -> None:
     outcome = snap("verify", "--model", model, "--target", "small-mcu")
-    assert outcome.code == 5
+    assert outcome.code == 2
     assert outcome.error() == (
         "small-mcu is a real board, not an emulator",
         "Choose qemu-m4 or qemu-m7.",

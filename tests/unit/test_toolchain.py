@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from snapcli import toolchain
-from snapcli.errors import ConfigError, ToolchainError
+from snapcli.errors import ConfigError, ToolchainError, UsageError
 from snapcli.targets import load_target
 
 needs_gcc = pytest.mark.skipif(
@@ -51,7 +51,7 @@ def test_version_is_a_number():
 
 
 def test_a_real_board_cannot_be_emulated(tmp_path):
-    with pytest.raises(ToolchainError, match="real board"):
+    with pytest.raises(UsageError, match="real board"):
         toolchain.start_emulator(SMALL, tmp_path / "firmware.elf")
 
 

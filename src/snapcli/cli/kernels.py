@@ -4,6 +4,7 @@ from pathlib import Path
 
 from snapcli import console
 from snapcli.cli.options import AsJson
+from snapcli.config import CMSIS_NN
 from snapcli.errors import UsageError
 
 EXAMPLES = (
@@ -33,7 +34,7 @@ def fetch(json: AsJson = False) -> None:
 
 def announce_fetch(name: str, own_copy: Path | None) -> None:
     """Says so before a command downloads something by itself."""
-    from snapcli.kernels import CMSIS_NN, cached_cmsis_nn
+    from snapcli.kernels import cached_cmsis_nn
 
     if name != CMSIS_NN and own_copy is not None:
         raise UsageError("--cmsis-nn goes with --kernels cmsis-nn", "Say both, or neither.")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from snapcli.config import CMSIS_NN
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.text import array, constant_bytes
 from snapcli.errors import ConfigError
@@ -55,7 +56,7 @@ _HEAD_BYTES = 84
 class CmsisNn:
     """Arm's kernels; what they cannot do is the fallback's."""
 
-    name = "cmsis-nn"
+    name = CMSIS_NN
     fuses = False
     prelude = _PRELUDE
     head_header = "arm_snap_surprisal_s8.h"

@@ -12,17 +12,20 @@ from snapcli.graph.monitor import Monitor
 
 def example_inputs(program: Program) -> dict[str, np.ndarray]:
     """The made-up inputs of the example: [1, *shape] by name, bytes of one random sequence."""
-    state, found = 1, {}
-    for name in program.graph.inputs:
+    sizes = [math.prod(program.graph.tensors[name].shape) for name in program.graph.inputs]
+    states, found = _states(sum(sizes)), {}
+    for name, part in zip(program.graph.inputs, np.split(states, np.cumsum(sizes)), strict=False):
         tensor = program.graph.tensors[name]
-        values = []
-        for _ in range(math.prod(tensor.shape)):
-            state = (state * 1664525 + 1013904223) % 2**32
-            values.append(state >> 24)
-        steps = np.array(values, np.uint8).view(np.int8)
-        shaped = steps.reshape(1, *tensor.shape)
-        found[name] = shaped if tensor.dtype == "int8" else (shaped / 32).astype(np.float32)
+        steps = (part >> 24).astype(np.uint8).view(np.int8).reshape(1, *tensor.shape)
+        found[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
     return found
+
+
+def _states(count: int) -> np.ndarray:
+    """s_n = a s_(n-1) + c mod 2^32 from s_0 = 1: a^n + c (1 + a + ... + a^(n-1))."""
+    powers = np.cumprod(np.full(count, 1664525, np.uint32), dtype=np.uint32)
+    sums = np.cumsum(np.concatenate([[1], powers[:-1]]), dtype=np.uint32)[:count]
+    return powers + np.uint32(1013904223) * sums
 
 
 def emit_example(program: Program, monitor: Monitor | None) -> str:

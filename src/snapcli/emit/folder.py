@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from snapcli.emit.cmsis_nn import CmsisNn
+from snapcli.config import CMSIS_NN
 from snapcli.emit.header import c_type, input_functions, output_functions
 from snapcli.emit.program import Program
 from snapcli.emit.steps import LayerStep
@@ -11,7 +11,6 @@ from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
 KERNELS = "kernels"
-CMSIS_NN = CmsisNn.name
 THIRD_PARTY = f"{KERNELS}/{CMSIS_NN}/Source"
 
 
@@ -126,7 +125,7 @@ def emit_readme(
     )
     plan = program.full
     constants = sum(row.constant_bytes for row in rows)
-    share = plan.arena_bytes / max(plan.live_bytes, 1)
+    share = plan.arena_bytes / max(program.live_bytes, 1)
     why = ", because an output may run into an input that has been read" if share < 1 else ""
     arm = program.kernels.name == CMSIS_NN
     licence = f"; those in `{KERNELS}/{CMSIS_NN}/` are Arm's\nCMSIS-NN, Apache-2.0" if arm else ""
@@ -168,8 +167,8 @@ input or output in any of it.
 | total | | | {program.graph.macs:,} | {constants:,} | | {plan.arena_bytes:,} |
 
 A MAC is a multiplication that is accumulated, or an addition where nothing is multiplied.
-{_heads_line(program)}The largest set of tensors alive at once is {plan.live_bytes:,} B; the arena
-is {share:.2f} of it{why}.
+{_heads_line(program)}The largest set of tensors alive at once is {program.live_bytes:,} B; the
+arena is {share:.2f} of it{why}.
 
 The kernels in `{KERNELS}/` are part of snap-uq, MIT licence{licence}.
 """

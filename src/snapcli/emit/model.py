@@ -38,9 +38,15 @@ class Emitted:
     arena_bytes: int
 
 
-def emit_model(program: Program, monitor: Monitor | None, golden: np.ndarray | None) -> Emitted:
-    """golden [n, *input shape] int8: inputs of the vectors that travel with a monitor."""
-    files = {"snap_model.c": emit_source(program, monitor)}
+def emit_model(
+    program: Program, monitor: Monitor | None, golden: np.ndarray | None, trace: bool = False
+) -> Emitted:
+    """golden [n, *input shape] int8: inputs of the vectors that travel with a monitor.
+
+    trace: after every step, the code calls snap_model_trace(index of the step, values, their
+    bytes), which is the caller's.
+    """
+    files = {"snap_model.c": _source(program, monitor, trace)}
     constants = sum(low.constant_bytes for low in program.lowered.values())
     constants += sum(values.nbytes for values in program.graph.constants.values())
     if monitor:
@@ -77,9 +83,7 @@ def _parts(program: Program, monitor: Monitor) -> str:
     )
 
 
-def emit_source(program: Program, monitor: Monitor | None, trace: bool = False) -> str:
-    """trace: after every step, calls snap_model_trace(its index, values, their bytes), which is
-    the caller's."""
+def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
     parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
     if program.kernels.prelude:

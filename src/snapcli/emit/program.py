@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.names import c_names, head_name, table_name
-from snapcli.emit.steps import Step, head_scratch, layer_scratch, lives, order, sum_buffer
+from snapcli.emit.steps import MoveStep, Step, head_scratch, layer_scratch, lives, order, sum_buffer
 from snapcli.graph.fusion import fuse_residuals
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.monitor import Body, TapTensors
@@ -41,6 +41,14 @@ class Program:
     steps: list[Step]
     plain: Plan
     full: Plan
+
+    @property
+    def live_bytes(self) -> int:
+        """The largest set of tensors and scratch alive at once: without overlaps no arena can be
+        smaller. A tensor that moves counts once."""
+        inner = self.full.timeline()[1:-1]
+        steps = zip(self.steps, inner, strict=True)
+        return max((size for step, size in steps if not isinstance(step, MoveStep)), default=0)
 
 
 def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:

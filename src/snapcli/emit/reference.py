@@ -1,5 +1,6 @@
 """The kernel set `reference`: portable C, every operator."""
 
+from snapcli.config import REFERENCE
 from snapcli.emit.lowering import HeadSite, Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.text import constant_bytes, struct
@@ -8,7 +9,7 @@ from snapcli.graph.graph import Graph, Layer
 
 
 class Reference:
-    name = "reference"
+    name = REFERENCE
     fuses = True
     prelude = ""
     head_header = "snapuq.h"

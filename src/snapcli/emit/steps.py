@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from snapcli.emit.lowering import Lowered
-from snapcli.fixedpoint import ConvS8
+from snapcli.fixedpoint import ConvAddS8, ConvS8
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.monitor import TapTensors
 from snapcli.graph.plan import Buffer
@@ -97,7 +97,8 @@ def classifier_start(steps: list[Step]) -> int:
         (
             i
             for i, step in enumerate(steps)
-            if not isinstance(step, LayerStep) or isinstance(step.layer.kernel, ConvS8)
+            if isinstance(step, SumStep | HeadStep)
+            or (isinstance(step, LayerStep) and isinstance(step.layer.kernel, ConvS8 | ConvAddS8))
         ),
         default=-1,
     )

@@ -34,11 +34,6 @@ class Plan:
     offsets: dict[str, int]
     arena_bytes: int
 
-    @property
-    def live_bytes(self) -> int:
-        """The largest set of buffers alive at once: no plan without overlaps can be smaller."""
-        return max(self.timeline(), default=0)
-
     def timeline(self) -> list[int]:
         """Bytes of all buffers alive at each step."""
         steps = range(1 + max((b.last for b in self.buffers), default=-1))
@@ -86,6 +81,7 @@ def _smallest(
     by_size = sorted(group, key=lambda b: (-b.size_bytes, b.first, b.name))
     by_time = sorted(group, key=lambda b: (b.first, -b.size_bytes, b.name))
     best: tuple[int, dict[str, int]] | None = None
+    bound = _bound([*placed, *group], slack)
     rotations = max(1, min(_ROTATIONS, _ROTATED_BUFFERS // max(len(group), 1)))
     for base in (by_size, by_time, by_time[::-1]):
         step = max(1, len(base) // rotations)
@@ -96,7 +92,7 @@ def _smallest(
                 end = max((found[b.name] + b.size_bytes for b in [*placed, *group]), default=0)
                 if best is None or end < best[0]:
                     best = (end, found)
-            if best and best[0] == _bound([*placed, *group], slack):
+            if best and best[0] == bound:
                 return best[1]
     assert best is not None
     return best[1]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from snapcli import toolchain
 from snapcli.assets import install_command
+from snapcli.config import CMSIS_NN
 from snapcli.errors import ToolchainError
-from snapcli.kernels import CMSIS_NN, CMSIS_NN_VERSION, cached_cmsis_nn
+from snapcli.kernels import CMSIS_NN_VERSION, cached_cmsis_nn
 
 _CORE = (
     "numpy",

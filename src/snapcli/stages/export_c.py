@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from snapcli import toolchain
-from snapcli.config import ExportOptions
+from snapcli.config import CMSIS_NN, REFERENCE, ExportOptions
 from snapcli.data import load_dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
@@ -33,7 +33,6 @@ from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
 from snapcli.graph.monitor import Monitor, load_monitor
 from snapcli.kernels import (
-    CMSIS_NN,
     CMSIS_NN_VERSION,
     LICENCE,
     cmsis_nn_dir,
@@ -169,7 +168,7 @@ def read_model(path: Path) -> bytes:
 def kernel_set(name: str, cmsis_nn: Path | None) -> tuple[KernelSet, dict[str, str]]:
     """The set of that name, and the files that its calls may need: {path in KERNELS: text}."""
     library = snapuq_files()
-    if name == Reference.name:
+    if name == REFERENCE:
         return Reference(), library
     return CmsisNn(Reference()), library | cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
 
@@ -242,7 +241,7 @@ def _write(
         macs=program.graph.macs,
         constant_bytes=emitted.constant_bytes,
         arena_bytes=emitted.arena_bytes,
-        live_bytes=program.full.live_bytes,
+        live_bytes=program.live_bytes,
         flash_bytes=flash_bytes,
         flash_measured=measured,
         layers=layer_rows(program),

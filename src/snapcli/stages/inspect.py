@@ -89,7 +89,7 @@ def inspect(model: Path) -> InspectReport:
         macs=graph.macs,
         constant_bytes=sum(layer.constant_bytes for block in found for layer in block),
         arena_bytes=program.full.arena_bytes,
-        live_bytes=program.full.live_bytes,
+        live_bytes=program.live_bytes,
         blocks=found,
     )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.config import VerifyOptions
-from snapcli.emit import Program, build_program, emit_model, emit_source
+from snapcli.emit import Program, build_program, emit_model
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
@@ -64,10 +64,6 @@ class VerifyReport:
     kernels: str
     inputs: int
     links: tuple[Link, ...]
-
-    @property
-    def equal(self) -> bool:
-        return all(link.difference is None for link in self.links)
 
 
 def verify_model(
@@ -219,8 +215,7 @@ def _write(
     """(sources, include folders) of the tracer."""
     tensor = program.graph.tensors[program.graph.inputs[0]]
     golden = np.zeros((1, *tensor.shape), np.int8) if monitor else None
-    files = dict(emit_model(program, monitor, golden).files)
-    files["snap_model.c"] = emit_source(program, monitor, trace=True)
+    files = dict(emit_model(program, monitor, golden, trace=True).files)
     files |= kernel_files(library, files)
     files["tracer.c"] = emit_tracer(program)
     for name, text in files.items():

@@ -1,0 +1,32 @@
+"""Where the classifier begins, for the stages that a probe tells apart."""
+
+from snapcli import fixedpoint as fx
+from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep, classifier_start
+from snapcli.graph import Layer
+from snapcli.graph.fusion import fuse_residuals
+from snapcli.graph.monitor import TapTensors
+
+from ..graph.test_fusion import residual
+
+DENSE = LayerStep(
+    Layer("logits", "MEAN", fx.MeanS8(1, 1, 0, 0, fx.Multiplier(0, 0)), ("x",), "logits")
+)
+
+
+def layers() -> list[Step]:
+    return [LayerStep(layer) for layer in fuse_residuals(residual(), {"logits"}).layers]
+
+
+def test_a_fused_convolution_belongs_to_the_backbone() -> None:
+    steps = layers()
+    assert steps[3].label == "added CONV_2D+ADD"
+    assert classifier_start(steps) == 4
+
+
+def test_a_move_behind_the_last_convolution_changes_nothing() -> None:
+    assert classifier_start([*layers(), MoveStep("logits")]) == 4
+
+
+def test_what_hangs_on_the_last_block_belongs_to_it() -> None:
+    head = HeadStep(0, TapTensors("stem", "added"))
+    assert classifier_start([*layers()[:4], SumStep("added"), head, DENSE]) == 6
