@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from snapcli.errors import ConfigError, UsageError, suggestion
 
 REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
+ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
@@ -28,28 +29,69 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """mode: joint lets the heads shape the backbone, detach does not, posthoc trains them after."""
+    """dataset: a name, or the path of a user's own data; data_dir: where published ones lie.
+    image_size and channels convert a user's own images (0: as they are), strict makes a broken
+    file of theirs an error. augment names variations of the training data, in this order (none
+    given: those of the data set).
+
+    backbone: a name, `module:function` or a .keras file; empty for the one that fits the data.
+    mode: joint lets the heads shape the backbone, detach does not, posthoc trains them after.
+
+    learning_rate rises linearly over `warmup` epochs and falls by a cosine to `decay_to` of
+    itself; the heads learn `head_rate` times as fast, with Adam. lambda_ss rises over `ramp`
+    epochs. Gradients are cut to the norm `clip`. mixup is the alpha of its Beta distribution.
+    In the last share `frozen` of the epochs the statistics of batch normalization stand still:
+    the heads then fit the activations that inference will compute, and E[e] comes out near 1.
+    """
 
     dataset: str = "digits"
-    backbone: str = "dscnn-digits"
+    data_dir: str = ""
+    image_size: int = 0
+    channels: int = 0
+    strict: bool = False
+    augment: tuple[str, ...] = ()
+    backbone: str = ""
     taps: tuple[str, ...] = ("M", "P")
     mode: str = "joint"
     epochs: int = 60
     batch_size: int = 64
+    optimizer: str = "adam"
     learning_rate: float = 3e-3
+    warmup: int = 0
+    decay_to: float = 0.01
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    label_smoothing: float = 0.0
+    mixup: float = 0.0
+    head_rate: float = 3.0
     lambda_ss: float = 2e-2
     ramp: int = 6
     lambda_reg: float = 1e-4
+    frozen: float = 0.3
     seed: int = 13
 
     def __post_init__(self) -> None:
+        _between("train.image_size", self.image_size, 0, 512)
+        if self.channels not in (0, 1, 3):
+            raise ConfigError(
+                f"train.channels is {self.channels}", "It must be 1 (grey), 3 (colour) or 0."
+            )
         _one_of("train.mode", self.mode, ("joint", "detach", "posthoc"))
         _between("train.epochs", self.epochs, 1, 10_000)
         _between("train.batch_size", self.batch_size, 1, 65_536)
+        _one_of("train.optimizer", self.optimizer, OPTIMIZERS)
         _between("train.learning_rate", self.learning_rate, 1e-8, 10.0)
+        _between("train.warmup", self.warmup, 0, 10_000)
+        _between("train.decay_to", self.decay_to, 0.0, 1.0)
+        _between("train.weight_decay", self.weight_decay, 0.0, 10.0)
+        _between("train.clip", self.clip, 1e-6, 1e6)
+        _between("train.label_smoothing", self.label_smoothing, 0.0, 0.9)
+        _between("train.mixup", self.mixup, 0.0, 10.0)
+        _between("train.head_rate", self.head_rate, 0.0, 100.0)
         _between("train.lambda_ss", self.lambda_ss, 0.0, 10.0)
         _between("train.ramp", self.ramp, 0, 10_000)
         _between("train.lambda_reg", self.lambda_reg, 0.0, 10.0)
+        _between("train.frozen", self.frozen, 0.0, 1.0)
         _between("train.seed", self.seed, 0, 2**32 - 1)
 
 
@@ -57,13 +99,15 @@ class TrainOptions:
 class CalibrateOptions:
     """threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
     dev data abstain, f1 (which ignores target) finds errors best. alpha blends max-probability
-    and margin in m."""
+    and margin in m. limit: at most this many examples of each corrupted condition and each OOD
+    set are scored."""
 
     map: str = "auto"
     weights: str = "inverse-variance"
     alpha: float = 0.5
     threshold: str = "coverage"
     target: float = 0.9
+    limit: int = 1000
 
     def __post_init__(self) -> None:
         _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
@@ -71,6 +115,7 @@ class CalibrateOptions:
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
         _one_of("calibrate.threshold", self.threshold, ("coverage", "f1", "budget"))
         _between("calibrate.target", self.target, 0.0, 1.0)
+        _between("calibrate.limit", self.limit, 1, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -209,7 +254,7 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
         words = not isinstance(value, tuple) or all(isinstance(v, str) for v in value)
         if type(value) is not expected or not words:
             kind = {"str": "text", "int": "a whole number", "float": "a number"}
-            kind["tuple"] = "a list of names"
+            kind |= {"tuple": "a list of names", "bool": "true or false"}
             raise ConfigError(
                 f"{stage}.{key} is {value!r}", f"It must be {kind[expected.__name__]}."
             )
@@ -231,6 +276,8 @@ def dump_recipe(recipe: Recipe) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return repr(value)

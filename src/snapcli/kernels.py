@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import platformdirs
-
 from snapcli import toolchain
+from snapcli.cache import cache_dir
 from snapcli.config import CMSIS_NN, REFERENCE
 from snapcli.errors import ArtifactError, ToolchainError, UsageError
 
@@ -72,7 +71,7 @@ def cmsis_nn_dir(given: Path | None) -> Path:
 
 def cached_cmsis_nn() -> Path | None:
     """The copy in the cache, or None where it is missing or damaged."""
-    folder = _cache() / f"cmsis-nn-{CMSIS_NN_VERSION}"
+    folder = cache_dir() / f"cmsis-nn-{CMSIS_NN_VERSION}"
     try:
         lines = (folder / _SUMS).read_text("utf-8").splitlines()
         intact = all(
@@ -89,7 +88,7 @@ def fetch_cmsis_nn() -> Path:
 
     The cache changes by one renaming, so that a fetch that is killed leaves it as it was.
     """
-    final = _cache() / f"cmsis-nn-{CMSIS_NN_VERSION}"
+    final = cache_dir() / f"cmsis-nn-{CMSIS_NN_VERSION}"
     with _written(final.parent) as folder:
         wheel = _download(folder)
         tree = folder / "tree"
@@ -119,10 +118,6 @@ def snapuq_files() -> dict[str, str]:
     folder = toolchain.firmware_dir() / "snapuq"
     paths = sorted([*folder.glob("include/*.h"), *folder.glob("src/*.[ch]")])
     return {path.name: path.read_text("utf-8") for path in paths}
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("SNAP_CACHE_DIR") or platformdirs.user_cache_dir("snap-uq"))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
 from snapcli.device.protocol import Client, Inference
 from snapcli.fixedpoint import ConvS8
@@ -168,7 +169,7 @@ def test_the_integer_reference_equals_tflite(finished: Finished) -> None:
     interpreter.allocate_tensors()
     runner = interpreter.get_signature_runner()
     (argument,) = runner.get_input_details()
-    dataset = load_dataset("digits")
+    dataset = load_dataset(TrainOptions())
     clean = dataset.test.x[:24]
     images = np.concatenate(
         [clean, *(dataset.corrupted(clean[:4], name, 5, seed=7) for name in dataset.corruptions)]

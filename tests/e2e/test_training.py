@@ -16,7 +16,7 @@ import pytest
 
 from snapcli.config import TrainOptions
 from snapcli.console import OnProgress
-from snapcli.data import Dataset, Split, load_dataset
+from snapcli.data import Dataset, load_dataset
 from snapcli.heads.gaussian import GaussianHead
 from snapcli.models import load_backbone
 from snapcli.models.fit import Trainer, load_model, pooled_activations
@@ -58,8 +58,8 @@ class Trained:
 @pytest.fixture(scope="module")
 def few() -> Dataset:
     """The digits with 256 training images."""
-    dataset = load_dataset("digits")
-    return replace(dataset, train=Split(dataset.train.x[:256], dataset.train.y[:256]))
+    dataset = load_dataset(TrainOptions())
+    return replace(dataset, train=dataset.train.take(np.arange(256)))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"score"}),
     frozenset({"metrics", "fixedpoint"}),
     frozenset({"runs", "config", "targets"}),
-    frozenset({"assets", "jsontext", "progress"}),
+    frozenset({"assets", "cache", "jsontext", "progress"}),
     frozenset({"errors"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

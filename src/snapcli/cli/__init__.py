@@ -1,7 +1,7 @@
 """The command line: one file per command. Each parses, calls one stage, and renders."""
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import typer
 
@@ -40,12 +40,14 @@ def _register() -> None:
     from snapcli.cli import (
         bench,
         calibrate,
+        data,
         demo,
         doctor,
         export_c,
         flash,
         inspect,
         kernels,
+        models,
         quantize,
         run,
         show,
@@ -54,18 +56,27 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    for module in (*stages, demo, run, show, inspect, verify, doctor):
+    for module in (*stages, demo, run, show, inspect, verify, models, doctor):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
             getattr(module, name)
         )
+    _add_group("data", data.data.__doc__, data.COMMANDS, data.EXAMPLES)
+    _add_group("kernels", kernels.kernels.__doc__, kernels.COMMANDS, kernels.EXAMPLES)
+
+
+def _add_group(
+    name: str,
+    help_text: str | None,
+    commands: Mapping[str, Callable[..., None]],
+    examples: Sequence[str],
+) -> None:
+    """`snap NAME COMMAND` for each of the commands."""
     group = typer.Typer(rich_markup_mode=None)
-    for name, function in kernels.COMMANDS.items():
-        examples = [line for line in kernels.EXAMPLES if line.split()[2] == name]
-        group.command(name, epilog=_examples(examples))(function)
-    app.add_typer(
-        group, name="kernels", help=kernels.kernels.__doc__, epilog=_examples(kernels.EXAMPLES)
-    )
+    for command, function in commands.items():
+        own = [line for line in examples if line.split()[2] == command]
+        group.command(command, epilog=_examples(own))(function)
+    app.add_typer(group, name=name, help=help_text, epilog=_examples(examples))
 
 
 def _examples(lines: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ EXAMPLES = (
 def demo(runs_dir: RunsDir = RUNS, json: AsJson = False) -> None:
     """Run the six above on digits, with the emulator as board."""
     from snapcli.cli.pipeline import run_pipeline
-    from snapcli.cli.run import find_recipe
-    from snapcli.config import load_recipe
+    from snapcli.stages.recipe import recipe_for
 
-    run_pipeline(load_recipe(find_recipe("digits")), runs_dir, json)
+    run_pipeline(recipe_for("digits", quick=False), runs_dir, json)

@@ -1,5 +1,6 @@
 """snap kernels fetch, snap kernels list"""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from snapcli import console
@@ -56,4 +57,4 @@ def list_sets(json: AsJson = False) -> None:
         console.say("To get what is missing: snap kernels fetch")
 
 
-COMMANDS = {"list": list_sets, "fetch": fetch}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_sets, "fetch": fetch}

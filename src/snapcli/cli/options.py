@@ -30,4 +30,14 @@ CmsisNn = Annotated[
     Path | None,
     typer.Option("--cmsis-nn", help="Your own copy of CMSIS-NN, instead of the fetched one."),
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        exists=True,
+        file_okay=False,
+        resolve_path=True,
+        help="Folder that holds published data sets; else SNAP_DATA_DIR, the cache, a download.",
+    ),
+]
 RUNS = Path(DEFAULT_RUNS_DIR)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
     from snapcli.runs import new_run
     from snapcli.stages.pipeline import pipeline
+    from snapcli.stages.recipe import run_prefix
     from snapcli.stages.train import check_options
     from snapcli.targets import load_target
 
@@ -32,7 +33,7 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
             check_options(recipe.train)
     except UsageError as error:
         raise ConfigError(error.message, error.hint) from None
-    with new_run(runs_dir, recipe.train.dataset) as run, resumable(run):
+    with new_run(runs_dir, run_prefix(recipe.train.dataset)) as run, resumable(run):
         report = pipeline(run, recipe, _watch)
     if report.bench is None:
         console.note(f"bench      skipped: {target.name} is a board")

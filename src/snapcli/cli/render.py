@@ -1,6 +1,7 @@
 """Reports as tables."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapcli import console
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from snapcli.score.calibration import DetectionReport
     from snapcli.stages.bench import BenchReport
     from snapcli.stages.calibrate import CalibrateReport
+    from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
     from snapcli.stages.export_c import ExportReport
     from snapcli.stages.flash import FlashReport
     from snapcli.stages.inspect import InspectReport, TensorView
+    from snapcli.stages.models import ModelView
     from snapcli.stages.quantize import QuantizeReport
     from snapcli.stages.train import TrainReport
     from snapcli.stages.verify import VerifyReport
@@ -37,16 +40,49 @@ def size(count: int) -> str:
 
 
 def train(report: "TrainReport") -> None:
-    console.table(
+    notes(report.notes)
+    console.pairs(
         f"train: {report.run}",
-        ("", "dev", "test"),
-        [("accuracy, clean", percent(report.dev_accuracy), percent(report.test_accuracy))],
+        [
+            ("data, backbone, seed", f"{report.dataset}, {report.backbone}, {report.seed}"),
+            ("accuracy, clean dev", percent(report.dev_accuracy)),
+            ("accuracy, clean test", percent(report.test_accuracy)),
+            (
+                "time",
+                f"{report.epochs} epochs in {report.seconds:,.0f} s, "
+                f"{percent(report.waited_share)} of it waiting for inputs",
+            ),
+        ],
     )
     rows = [
         (tap, figure(report.mean_surprisal[tap]), figure(report.doubt_correlation[tap]))
         for tap in report.mean_surprisal
     ]
     console.table("heads on clean dev data", ("tap", "E[e]", "corr(e, 1 - max p)"), rows)
+
+
+def trained_seeds(reports: "Sequence[TrainReport]") -> None:
+    """A line per seed, and their mean."""
+    notes(reports[0].notes)
+    dev = sum(r.dev_accuracy for r in reports) / len(reports)
+    test = sum(r.test_accuracy for r in reports) / len(reports)
+    console.table(
+        f"train: {reports[0].dataset}, {reports[0].backbone}",
+        ("run", "seed", "accuracy, clean dev", "accuracy, clean test"),
+        [
+            *(
+                (r.run, str(r.seed), percent(r.dev_accuracy), percent(r.test_accuracy))
+                for r in reports
+            ),
+            ("mean", "", percent(dev), percent(test)),
+        ],
+    )
+
+
+def notes(lines: Sequence[str]) -> None:
+    """What a data set had to tell; not part of the result."""
+    for line in lines:
+        console.note(f"note: {line}")
 
 
 def detection(title: str, report: "DetectionReport") -> None:
@@ -273,3 +309,69 @@ def bench(report: "BenchReport") -> None:
         ),
     ]
     console.pairs(f"bench: {report.run} on {report.target} ({report.part})", rows)
+
+
+def sources(found: "Sequence[SourceView]") -> None:
+    rows = [("digits", "ships inside scikit-learn", "built in", "BSD 3-Clause")]
+    for source in found:
+        if source.place:
+            where = source.place
+        else:
+            where = f"fetch {source.size_bytes / 1e6:,.0f} MB" if source.size_bytes else "by hand"
+        rows.append((source.name, source.title, where, source.licence))
+    console.table("data sets", ("name", "what", "where", "licence"), rows)
+
+
+def verified_data(report: "VerifyDataReport") -> None:
+    told = {
+        "published": "as published",
+        "differs": "not the publisher's bytes",
+        "unpacked": "unpacked: no archive to compare",
+    }
+    rows = [(check.source, check.file, told[check.status]) for check in report.files]
+    console.table("files", ("data set", "file", "sha256"), rows)
+    readable = ", ".join(report.loaded) or "none"
+    console.say(f"Read without an error: {readable}")
+
+
+def data_info(report: "InfoReport") -> None:
+    notes(report.notes)
+    height, width, channels = report.input_shape
+    splits = ", ".join(f"{name} {sum(c.values()):,}" for name, c in report.counts.items())
+    rows = [
+        ("input", f"{height} x {width} x {channels}"),
+        ("examples", splits),
+        ("foreign", ", ".join(f"{name} {n:,}" for name, n in report.ood.items()) or "none"),
+        ("corruptions", ", ".join(report.corruptions)),
+    ]
+    if report.published_corruptions:
+        rows.append(("of them as published", ", ".join(report.published_corruptions)))
+    console.pairs(f"data: {report.name}", rows)
+    classes = [
+        (name, *(f"{report.counts[split][name]:,}" for split in report.counts))
+        for name in report.counts["train"]
+    ]
+    console.table("classes", ("class", *report.counts), classes)
+
+
+def models(found: "Sequence[ModelView]") -> None:
+    rows = []
+    for model in found:
+        flash = [
+            f"{size(cost.flash_bytes)}{'' if cost.fits else ' (too large)'}"
+            for cost in model.targets.values()
+        ]
+        rows.append(
+            (
+                model.name,
+                f"{' x '.join(map(str, model.input_shape))} -> {model.classes}",
+                f"{model.macs / 1e6:.2f} M",
+                f"{model.parameters:,}",
+                size(model.arena_bytes),
+                *flash,
+                ", ".join(f"{letter} {block}" for letter, block in model.letters.items()),
+            )
+        )
+    names = [f"flash, {name}" for name in found[0].targets]
+    columns = ("backbone", "input -> classes", "MAC", "parameters", "arena", *names, "taps")
+    console.table("backbones, int8, without heads", columns, rows)

@@ -1,41 +1,76 @@
 """snap train"""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.interrupt import resumable
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
-from snapcli.config import Recipe, override
+from snapcli.cli.options import RUNS, AsJson, DataDir, RunPath, RunsDir
+from snapcli.errors import UsageError
 
 if TYPE_CHECKING:
-    from snapcli.runs import Run
+    from snapcli.config import Recipe
+    from snapcli.stages.train import TrainReport
 
 EXAMPLES = (
     "snap train",
-    "snap train --dataset digits --seed 17 --mode posthoc",
+    "snap train --dataset cifar10 --quick --data-dir ~/data",
+    "snap train --dataset speechcmd --seeds 13,17,23",
+    "snap train --dataset my_photos/ --image-size 32 --epochs 30",
+    "snap train --backbone mypkg.nets:build --taps conv2:conv3",
     "snap train --resume",
 )
 
 
 def train(
-    dataset: Annotated[str | None, typer.Option(help="Data set: digits.")] = None,
-    backbone: Annotated[str | None, typer.Option(help="Backbone: dscnn-digits.")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="digits, mnist, cifar10, speechcmd, tinyimagenet; or your own: a folder of "
+            "classes (images or .wav), or an .npz."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The data set's recipe for two cores.")
+    ] = False,
+    data_dir: DataDir = None,
+    image_size: Annotated[
+        int | None, typer.Option(help="Side that your own images are brought to; as they are.")
+    ] = None,
+    channels: Annotated[
+        int | None, typer.Option(help="1 (grey) or 3 (colour) for your own images; as they are.")
+    ] = None,
+    strict: Annotated[
+        bool | None,
+        typer.Option("--strict", help="A broken file of yours is an error, not skipped."),
+    ] = None,
+    augment: Annotated[
+        str | None, typer.Option(help="Variations of training data, with commas, or none.")
+    ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(help="One of `snap models`, module:function or a .keras file; fits the data."),
+    ] = None,
     taps: Annotated[
-        str | None, typer.Option(help="Taps by letter (M, P) or block name, with commas.")
+        str | None,
+        typer.Option(help="Letters (M, P), block names or pairs layer_a:layer_b, with commas."),
     ] = None,
     mode: Annotated[
         str | None,
         typer.Option(help="joint: heads shape the backbone; detach: they do not; posthoc: after."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training data.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Images per step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of the first step.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples per step.")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="adam, adamw or sgd.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="At its highest.")] = None,
     lambda_ss: Annotated[float | None, typer.Option(help="Weight of the heads' loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Several seeds with commas: a run for each.")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
     ] = False,
@@ -44,40 +79,92 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
-    from snapcli.errors import UsageError
-    from snapcli.runs import new_run, open_run
-    from snapcli.stages.recipe import run_recipe
-    from snapcli.stages.train import check_options
-    from snapcli.stages.train import train as stage
-
     given = {
         "dataset": dataset,
+        "data_dir": str(data_dir) if data_dir else None,
+        "image_size": image_size,
+        "channels": channels,
+        "strict": strict,
+        "augment": _names(augment),
         "backbone": backbone,
-        "taps": None if taps is None else tuple(t.strip() for t in taps.split(",") if t.strip()),
+        "taps": _names(taps),
         "mode": mode,
         "epochs": epochs,
         "batch_size": batch_size,
+        "optimizer": optimizer,
         "learning_rate": learning_rate,
         "lambda_ss": lambda_ss,
         "seed": seed,
     }
     if resume:
-        extra = [name for name, value in given.items() if value is not None]
-        if extra:
-            raise UsageError(
-                f"--resume keeps the options of the run; {extra[0].replace('_', '-')} was given",
-                "Leave it out, or start a new run without --resume.",
-            )
-        interrupted = open_run(run, runs_dir)
-        recipe = run_recipe(interrupted)
-        place: AbstractContextManager[Run] = nullcontext(interrupted)
-    elif run is not None:
+        asked = {**given, "quick": quick or None, "seeds": seeds}
+        report = _resumed(asked, run, runs_dir)
+        console.print_json(report) if json else render.train(report)
+        return
+    if run is not None:
         raise UsageError("train always starts a new run", "Leave --run out, or add --resume.")
-    else:
-        recipe = Recipe(train=override(Recipe().train, **given))
-        with console.progress("train"):
-            check_options(recipe.train)
-        place = new_run(runs_dir, recipe.train.dataset)
-    with place as chosen, resumable(chosen), console.progress("train") as on_progress:
-        report = stage(chosen, recipe, resume, on_progress)
-    console.print_json(report) if json else render.train(report)
+    if seeds is None:
+        report = _trained(_recipe(given, quick), runs_dir)
+        console.print_json(report) if json else render.train(report)
+        return
+    if seed is not None:
+        raise UsageError("--seed and --seeds exclude each other", "Give one of them.")
+    recipes = [_recipe({**given, "seed": s}, quick) for s in _seeds(seeds)]
+    reports = [_trained(recipe, runs_dir) for recipe in recipes]
+    console.print_json(reports) if json else render.trained_seeds(reports)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(t.strip() for t in text.split(",") if t.strip())
+
+
+def _seeds(text: str) -> list[int]:
+    try:
+        found = list(dict.fromkeys(int(s) for s in text.split(",")))
+    except ValueError:
+        raise UsageError(f"cannot read --seeds {text}", "Write it as 13,17,23.") from None
+    return found
+
+
+def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
+    from dataclasses import replace
+
+    from snapcli.config import Recipe, override
+    from snapcli.data.loading import is_own
+    from snapcli.stages.recipe import recipe_for
+
+    name = given["dataset"] or Recipe().train.dataset
+    if is_own(name):
+        # Later commands find it from wherever they are typed.
+        given = {**given, "dataset": str(Path(name).expanduser().resolve())}
+    recipe = recipe_for(name, quick)
+    return replace(recipe, train=override(recipe.train, **given))
+
+
+def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
+    from snapcli.runs import new_run
+    from snapcli.stages.recipe import run_prefix
+    from snapcli.stages.train import check_options
+    from snapcli.stages.train import train as stage
+
+    with console.progress("train"):
+        check_options(recipe.train)
+    place = new_run(runs_dir, run_prefix(recipe.train.dataset))
+    with place as run, resumable(run), console.progress("train") as on_progress:
+        return stage(run, recipe, on_progress=on_progress)
+
+
+def _resumed(asked: dict[str, Any], name: Path | None, runs_dir: Path) -> "TrainReport":
+    from snapcli.runs import open_run
+    from snapcli.stages.recipe import run_recipe
+    from snapcli.stages.train import train as stage
+
+    extra = [name for name, value in asked.items() if value is not None]
+    if extra:
+        raise UsageError(
+            f"--resume keeps the options of the run; {extra[0].replace('_', '-')} was given",
+            "Leave it out, or start a new run without --resume.",
+        )
+    run = open_run(name, runs_dir)
+    with resumable(run), console.progress("train") as on_progress:
+        return stage(run, run_recipe(run), resume=True, on_progress=on_progress)

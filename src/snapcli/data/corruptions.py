@@ -8,7 +8,7 @@ they were chosen by looking at the images, before any head was trained.
 import numpy as np
 from scipy import ndimage
 
-from snapcli.data.dataset import Images
+from snapcli.data.dataset import Inputs as Images
 
 
 def _clip(x: np.ndarray) -> Images:

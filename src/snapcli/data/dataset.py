@@ -1,33 +1,82 @@
-"""What a data set is, and how one is found by name."""
+"""What a data set is: three splits of raw examples, and the shifts a monitor is judged on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.errors import UsageError, suggestion
+Raw = NDArray[Any]
+"""Examples as they are stored: images [n, height, width, channels], uint8 or float32 in [0, 1];
+clips [n, samples], int16."""
+Inputs = NDArray[np.float32]
+"""What a network takes: [n, height, width, channels]."""
+Corruption = Callable[[NDArray[np.float32], int, np.random.Generator], NDArray[np.float32]]
+"""(real-valued examples, severity 1-5, generator) -> corrupted ones of the same shape."""
 
-Images = NDArray[np.float32]
+SEVERITIES = (1, 2, 3, 4, 5)
+# What the largest stored number stands for: images span [0, 1], sound [-1, 1).
+_FULL_SCALE = {np.dtype(np.uint8): 255.0, np.dtype(np.int16): 32768.0}
+
+
+def as_real(x: Raw) -> NDArray[np.float32]:
+    """Stored examples as real numbers: images in [0, 1], sound in [-1, 1)."""
+    full = _FULL_SCALE.get(x.dtype)
+    return np.asarray(x, np.float32) if full is None else x.astype(np.float32) / np.float32(full)
+
+
+def as_stored(x: NDArray[np.float32], dtype: np.dtype[Any]) -> Raw:
+    """The inverse of as_real; what lies beyond the range is cut off."""
+    full = _FULL_SCALE.get(dtype)
+    if full is None:
+        return x
+    limits = np.iinfo(dtype)
+    return np.clip(np.rint(x * np.float32(full)), limits.min, limits.max).astype(dtype)
 
 
 @dataclass(frozen=True)
 class Split:
-    """x: [n, height, width, channels] in [0, 1]; y: [n] int64 class indices."""
+    """x: [n, ...] raw examples; y: [n] int64 class indices; origins: [n] names of where each
+    example came from, by which splits are known to be disjoint."""
 
-    x: Images
+    x: Raw
     y: NDArray[np.int64]
+    origins: NDArray[np.str_]
 
     def __len__(self) -> int:
         return len(self.y)
 
+    def take(self, rows: NDArray[np.intp]) -> "Split":
+        return Split(self.x[rows], self.y[rows], self.origins[rows])
+
+
+@dataclass(frozen=True)
+class Published:
+    """Corrupted test examples as somebody published them, aligned with the test split."""
+
+    severities: tuple[int, ...]
+    read: Callable[[int], Raw]
+
+
+def as_they_are(x: Raw, rng: np.random.Generator) -> Raw:
+    return x
+
+
+def _unchanged(x: Inputs, rng: np.random.Generator) -> Inputs:
+    return x
+
 
 @dataclass(frozen=True)
 class Dataset:
-    """Three disjoint splits and the shifts a monitor is judged on.
+    """Raw splits, and how they become what the network takes.
 
-    corruptions maps a type to a function (images, severity 1-5, generator) -> images;
-    ood maps a name to images [n, height, width, channels] without a label.
+    front_end turns raw examples into inputs. augment varies raw training examples,
+    augment_inputs varies their inputs. corruptions maps a type to a function; dev_corruptions
+    are the same types with other sources of noise, None where they have none. published holds
+    the test set's corruptions where the user has the official files. ood maps a name to raw
+    examples without a label. identity names the content, None where inputs are cheap to make
+    again; notes are what the loader has to tell.
     """
 
     name: str
@@ -35,37 +84,45 @@ class Dataset:
     train: Split
     dev: Split
     test: Split
-    corruptions: dict[str, Callable[[Images, int, np.random.Generator], Images]]
-    ood: dict[str, Images]
-    augment: Callable[[Images, np.random.Generator], Images]
+    corruptions: dict[str, Corruption]
+    ood: dict[str, Raw]
+    front_end: Callable[[Raw], Inputs] = as_real
+    augment: Callable[[Raw, np.random.Generator], Raw] = as_they_are
+    augment_inputs: Callable[[Inputs, np.random.Generator], Inputs] = _unchanged
+    dev_corruptions: dict[str, Corruption] | None = None
+    published: dict[str, Published] = field(default_factory=dict)
+    identity: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def input_shape(self) -> tuple[int, int, int]:
-        height, width, channels = self.train.x.shape[1:]
+        height, width, channels = self.front_end(self.train.x[:1]).shape[1:]
         return height, width, channels
 
-    def corrupted(self, x: Images, corruption: str, severity: int, seed: int) -> Images:
-        """The same images for the same arguments, whatever was drawn before."""
+    def split(self, name: str) -> Split:
+        return {"train": self.train, "dev": self.dev, "test": self.test}[name]
+
+    def augmented(self, x: Raw, rng: np.random.Generator) -> Inputs:
+        """Inputs of varied training examples."""
+        return self.augment_inputs(self.front_end(self.augment(x, rng)), rng)
+
+    def corrupted(
+        self, x: Raw, corruption: str, severity: int, seed: int, split: str = "test"
+    ) -> Raw:
+        """The same examples for the same arguments, whatever was drawn before."""
         index = list(self.corruptions).index(corruption)
         rng = np.random.default_rng([seed, index, severity])
-        return self.corruptions[corruption](x, severity, rng)
+        functions = self.dev_corruptions if split == "dev" else None
+        found = (functions or self.corruptions)[corruption](as_real(x), severity, rng)
+        return as_stored(found, x.dtype)
 
-
-def _digits() -> Dataset:
-    from snapcli.data.digits import load_digits
-
-    return load_digits()
-
-
-_LOADERS: dict[str, Callable[[], Dataset]] = {"digits": _digits}
-
-
-def check_dataset(name: str) -> None:
-    """Raises UsageError for a name that load_dataset would not know."""
-    if name not in _LOADERS:
-        raise UsageError(f"unknown data set '{name}'", suggestion(name, _LOADERS))
-
-
-def load_dataset(name: str) -> Dataset:
-    check_dataset(name)
-    return _LOADERS[name]()
+    def shifted(
+        self, split: str, rows: NDArray[np.intp], corruption: str, severity: int, seed: int
+    ) -> Raw:
+        """Corrupted examples of dev or test: published ones where the user has them."""
+        published = self.published.get(corruption)
+        if published and split == "test":
+            # Where fewer severities were published, the nearest one stands in.
+            nearest = min(published.severities, key=lambda s: abs(s - severity))
+            return published.read(nearest)[rows]
+        return self.corrupted(self.split(split).x[rows], corruption, severity, seed, split)

@@ -10,26 +10,26 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 from sklearn.datasets import load_digits as load_sklearn_digits
 from sklearn.datasets import load_sample_images
-from sklearn.model_selection import train_test_split
 
 from snapcli.data import corruptions
-from snapcli.data.dataset import Dataset, Images, Split
+from snapcli.data.dataset import Dataset, Inputs, Split, as_they_are
+from snapcli.data.request import Request
+from snapcli.data.splits import named, without_share
 
 SIZE = 16
-_SPLIT_SEED = 0
 _OOD_SEED = 1
 _OOD_COUNT = 540
 # Without the letters that are drawn like a digit: B b D g I i J j l O o q S s T Z z and y.
 _LETTERS = "ACEFGHKLMNPQRUVWXYacdefhkmnprtuvwx"
 
 
-def _enlarge(x8: np.ndarray) -> Images:
+def _enlarge(x8: np.ndarray) -> Inputs:
     """[n, 8, 8] in [0, 1] -> [n, 16, 16, 1], bilinear with pixel centres aligned."""
     large = ndimage.zoom(x8, (1, 2, 2), order=1, mode="nearest", grid_mode=True)
     return large[..., None].astype(np.float32)
 
 
-def _augment(x: Images, rng: np.random.Generator) -> Images:
+def _augment(x: Inputs, rng: np.random.Generator) -> Inputs:
     """Up to one pixel of shift and eight degrees of turn, each image its own."""
     angles = np.deg2rad(rng.uniform(-8.0, 8.0, len(x)))
     shifts = rng.uniform(-1.0, 1.0, (len(x), 2))
@@ -42,7 +42,7 @@ def _augment(x: Images, rng: np.random.Generator) -> Images:
     return out
 
 
-def _photo_patches() -> Images:
+def _photo_patches() -> Inputs:
     """Grey patches of two photographs, each patch four times reduced: [n, 16, 16, 1]."""
     rng = np.random.default_rng(_OOD_SEED)
     greys = [
@@ -59,7 +59,7 @@ def _photo_patches() -> Images:
     return np.stack(patches)[..., None].astype(np.float32)
 
 
-def _matched(x: Images, reference: Images) -> Images:
+def _matched(x: Inputs, reference: Inputs) -> Inputs:
     """x with each image's mean and deviation taken from an image of the reference."""
     rng = np.random.default_rng(_OOD_SEED + 1)
     model = reference[rng.integers(0, len(reference), len(x))]
@@ -70,7 +70,7 @@ def _matched(x: Images, reference: Images) -> Images:
     return np.clip(scaled, 0.0, 1.0).astype(np.float32)
 
 
-def _letters() -> Images:
+def _letters() -> Inputs:
     """Letters drawn the way the digits were digitised: 32x32 strokes, counted in 4x4 cells."""
     rng = np.random.default_rng(_OOD_SEED + 2)
     drawn = []
@@ -89,24 +89,20 @@ def _letters() -> Images:
     return _enlarge(np.stack(drawn))
 
 
-def load_digits() -> Dataset:
+def load_digits(request: Request) -> Dataset:
     """Train / dev / test: 60 / 10 / 30 %, stratified by class."""
     raw = load_sklearn_digits()
-    x = _enlarge(raw.images / 16.0)
     y = raw.target.astype(np.int64)
-    rest_x, test_x, rest_y, test_y = train_test_split(
-        x, y, test_size=0.30, stratify=y, random_state=_SPLIT_SEED
-    )
-    train_x, dev_x, train_y, dev_y = train_test_split(
-        rest_x, rest_y, test_size=1 / 7, stratify=rest_y, random_state=_SPLIT_SEED
-    )
+    whole = Split(_enlarge(raw.images / 16.0), y, named("digits", len(y)))
+    rest, test = without_share(whole, 0.30)
+    train, dev = without_share(rest, 1 / 7)
     photos = _photo_patches()
     return Dataset(
         name="digits",
         class_names=tuple(str(d) for d in range(10)),
-        train=Split(train_x, train_y),
-        dev=Split(dev_x, dev_y),
-        test=Split(test_x, test_y),
+        train=train,
+        dev=dev,
+        test=test,
         corruptions={
             "gaussian_noise": corruptions.gaussian_noise,
             "impulse_noise": corruptions.impulse_noise,
@@ -119,8 +115,8 @@ def load_digits() -> Dataset:
         },
         ood={
             "photos": photos,
-            "photos-matched": _matched(photos, train_x),
+            "photos-matched": _matched(photos, train.x),
             "letters": _letters(),
         },
-        augment=_augment,
+        augment=_augment if request.augments(("affine",), ("affine",)) else as_they_are,
     )

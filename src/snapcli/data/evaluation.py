@@ -1,16 +1,24 @@
-"""The conditions a monitor is fitted and judged on: clean, every corruption, every OOD set."""
+"""The conditions a monitor is fitted and judged on: clean, every corruption, every OOD set.
 
-from collections.abc import Mapping
+They are made when they are asked for, a few ahead in threads: all of them at once would not fit
+into memory.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.dataset import Dataset, Images
+from snapcli.data.dataset import SEVERITIES, Dataset, Inputs, Raw
+from snapcli.data.features import cached
 
-SEVERITIES = (1, 2, 3, 4, 5)
 # Dev and test draw different noise; neither depends on the seed of a run.
 _SEEDS = {"dev": 1, "test": 0}
+_SUBSET_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -25,27 +33,74 @@ class Key:
         return f"{self.split}/{self.condition}/{self.severity}"
 
 
-def evaluation_inputs(dataset: Dataset) -> dict[Key, Images]:
-    """Every condition's images, in a fixed order."""
-    found: dict[Key, Images] = {}
-    for split, seed in _SEEDS.items():
-        x = getattr(dataset, split).x
-        found[Key(split, "clean")] = x
-        for name in dataset.corruptions:
-            for severity in SEVERITIES:
-                found[Key(split, name, severity)] = dataset.corrupted(x, name, severity, seed)
-    for name, images in dataset.ood.items():
-        found[Key("ood", name)] = images
-    return found
+@dataclass(frozen=True)
+class Evaluation:
+    """limit: at most this many examples of each corrupted condition and OOD set, the same ones
+    in every condition of a split; clean data are never cut."""
 
+    dataset: Dataset
+    limit: int
 
-def labels(dataset: Dataset, key: Key) -> NDArray[np.int64] | None:
-    """None for an OOD set, which has no right answer."""
-    split = {"dev": dataset.dev, "test": dataset.test}.get(key.split)
-    return split.y if split else None
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Every condition, in a fixed order."""
+        found = []
+        for split in _SEEDS:
+            found.append(Key(split, "clean"))
+            for name in self.dataset.corruptions:
+                found += [Key(split, name, s) for s in self._severities(split, name)]
+        return (*found, *(Key("ood", name) for name in self.dataset.ood))
 
+    def _severities(self, split: str, corruption: str) -> tuple[int, ...]:
+        published = self.dataset.published.get(corruption)
+        return published.severities if published and split == "test" else SEVERITIES
 
-def split_back(keys: Mapping[Key, Images], stacked: np.ndarray) -> dict[Key, np.ndarray]:
-    """Undoes np.concatenate(list(keys.values())) for a result with one row per image."""
-    ends = np.cumsum([len(x) for x in keys.values()])[:-1]
-    return dict(zip(keys, np.split(stacked, ends), strict=True))
+    def rows(self, key: Key) -> NDArray[np.intp]:
+        """Which examples of its split or OOD set a condition holds."""
+        ood = key.split == "ood"
+        count = len(self.dataset.ood[key.condition]) if ood else len(self.dataset.split(key.split))
+        if count <= self.limit or key.condition == "clean":
+            return np.arange(count)
+        order = np.random.default_rng(_SUBSET_SEED).permutation(count)
+        return np.sort(order[: self.limit])
+
+    def labels(self, key: Key) -> NDArray[np.int64] | None:
+        """None for an OOD set, which has no right answer."""
+        return None if key.split == "ood" else self.dataset.split(key.split).y[self.rows(key)]
+
+    def raw(self, key: Key) -> Raw:
+        rows = self.rows(key)
+        if key.split == "ood":
+            return np.asarray(self.dataset.ood[key.condition][rows])
+        if key.condition == "clean":
+            return self.dataset.split(key.split).x
+        seed = _SEEDS[key.split]
+        return self.dataset.shifted(key.split, rows, key.condition, key.severity, seed)
+
+    def inputs(self, key: Key) -> Inputs:
+        if self.dataset.identity is None:
+            return self.dataset.front_end(self.raw(key))
+        identity = {"of": self.dataset.identity, "key": str(key), "limit": self.limit}
+        return cached(identity, lambda: self.dataset.front_end(self.raw(key)))
+
+    def each(self) -> Iterator[tuple[Key, Inputs]]:
+        """Every condition with its inputs; the next ones are made while one is worked on."""
+        ahead: deque[tuple[Key, Future[Inputs]]] = deque()
+        workers = os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for key in self.keys:
+                    ahead.append((key, pool.submit(self.inputs, key)))
+                    if len(ahead) > workers:
+                        first, future = ahead.popleft()
+                        yield first, future.result()
+                while ahead:
+                    first, future = ahead.popleft()
+                    yield first, future.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    @property
+    def examples(self) -> int:
+        """Of all conditions together."""
+        return sum(len(self.rows(key)) for key in self.keys)

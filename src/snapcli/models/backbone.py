@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapcli.errors import UsageError, suggestion
-from snapcli.models import dscnn
+from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
+
+_DEFAULT_RANK = 32
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A block whose pooled output is predicted from the pooled output of the block before."""
+    """A block whose pooled output is predicted from the pooled output of the block before; the
+    rank of the projection is at most the width of either."""
 
     before: str
     after: str
@@ -21,49 +24,91 @@ class Tap:
 class Backbone:
     """build(input_shape, classes) gives a tf_keras model: image -> {block: map, "logits": [L]}.
 
-    letters are the paper's names for depths (M: mid, P: penultimate) with the default rank.
+    letters are the paper's names for depths (M: mid, P: penultimate): the block and the default
+    rank. A user's own backbone has neither: its taps are pairs of layers, a:b.
     """
 
     name: str
-    blocks: tuple[str, ...]
-    letters: dict[str, Tap]
     build: Callable[[tuple[int, int, int], int], Any]
+    blocks: tuple[str, ...] = ()
+    letters: tuple[tuple[str, str, int], ...] = ()
 
     def taps(self, names: tuple[str, ...]) -> tuple[Tap, ...]:
-        """Taps by letter or by block name, in the order of depth."""
-        found = {self._tap(name) for name in names}
+        """Taps by letter, by block or as a pair of layers; blocks in the order of depth."""
+        found = list(dict.fromkeys(self._tap(name) for name in names))
         if not found:
             raise UsageError("no tap given", "Use for example --taps M,P.")
-        return tuple(sorted(found, key=lambda tap: self.blocks.index(tap.after)))
+        depth = {block: i for i, block in enumerate(self.blocks)}
+        return tuple(sorted(found, key=lambda tap: depth.get(tap.after, 0)))
 
     def _tap(self, name: str) -> Tap:
-        for tap in self.letters.values():
-            if name == tap.after:
-                return tap
-        if name in self.letters:
-            return self.letters[name]
-        candidates = (*self.letters, *self.blocks[1:])
-        if name in self.blocks[1:]:
-            index = self.blocks.index(name)
-            rank = max(tap.rank for tap in self.letters.values())
-            return Tap(self.blocks[index - 1], name, rank)
-        raise UsageError(
-            f"'{name}' is no block of {self.name} that can be tapped",
-            suggestion(name, candidates),
-        )
+        before, colon, after = name.partition(":")
+        if colon and before and after:
+            if self.blocks:
+                self._check(before, self.blocks)
+                self._check(after, self.blocks)
+            return Tap(before, after, _DEFAULT_RANK)
+        if not self.blocks:
+            raise UsageError(
+                f"'{name}' names no tap of {self.name}",
+                "Name the layers on both sides of it: --taps layer_a:layer_b",
+            )
+        ranks = {block: rank for _, block, rank in self.letters}
+        block = {letter: block for letter, block, _ in self.letters}.get(name, name)
+        self._check(block, self.blocks[1:])
+        rank = ranks.get(block, max(ranks.values()))
+        return Tap(self.blocks[self.blocks.index(block) - 1], block, rank)
+
+    def _check(self, block: str, allowed: tuple[str, ...]) -> None:
+        if block not in allowed:
+            known = (*(letter for letter, _, _ in self.letters), *allowed)
+            raise UsageError(
+                f"'{block}' is no block of {self.name} that can be tapped",
+                suggestion(block, known),
+            )
 
 
-_BACKBONES = {
-    "dscnn-digits": Backbone(
-        name="dscnn-digits",
-        blocks=dscnn.DIGITS_BLOCKS,
-        letters={"M": Tap("block1", "block2", 16), "P": Tap("block3", "block4", 16)},
-        build=dscnn.build_digits,
+BACKBONES = {
+    backbone.name: backbone
+    for backbone in (
+        Backbone(
+            "dscnn-digits",
+            dscnn.build_digits,
+            dscnn.BLOCKS,
+            (("M", "block2", 16), ("P", "block4", 16)),
+        ),
+        Backbone(
+            "cnn-mnist", cnn.build_mnist, cnn.BLOCKS, (("M", "block2", 16), ("P", "block3", 16))
+        ),
+        Backbone(
+            "resnet8", resnet8.build, resnet8.BLOCKS, (("M", "stage2", 16), ("P", "stage3", 32))
+        ),
+        Backbone("dscnn", dscnn.build, dscnn.BLOCKS, (("M", "block2", 32), ("P", "block4", 32))),
+        Backbone(
+            "mobilenetv2",
+            mobilenetv2.build,
+            mobilenetv2.BLOCKS,
+            (("M", "block4_4", 32), ("P", "block7_1", 64)),
+        ),
     )
 }
 
 
 def load_backbone(name: str) -> Backbone:
-    if name not in _BACKBONES:
-        raise UsageError(f"unknown backbone '{name}'", suggestion(name, _BACKBONES))
-    return _BACKBONES[name]
+    """One of ours, or a user's own: module:function, or a .keras file."""
+    if name in BACKBONES:
+        return BACKBONES[name]
+    if own.names_one(name):
+        return Backbone(name, own.builder(name))
+    raise UsageError(
+        f"unknown backbone '{name}'", suggestion(name, (*BACKBONES, "module:function"))
+    )
+
+
+def default_backbone(input_shape: tuple[int, int, int]) -> str:
+    """The one of ours that was made for inputs of this size."""
+    height, width, _ = input_shape
+    if height != width:
+        return "dscnn"
+    limits = ((16, "dscnn-digits"), (28, "cnn-mnist"), (48, "resnet8"))
+    return next((name for limit, name in limits if height <= limit), "mobilenetv2")

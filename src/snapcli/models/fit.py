@@ -2,10 +2,10 @@
 
 L = L_clf + lambda_ss L_ss + lambda_reg R. Joint mode lets L_ss shape the backbone, detach
 stops its gradient at the pooled activations, posthoc trains the backbone on L_clf alone and
-then the heads on activations that are computed once. The learning rate decays by a cosine to
-1 % of its first value; lambda_ss ramps up linearly over the first epochs.
+then the heads on activations that are computed once.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +18,23 @@ from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import GaussianHead, build_layer, negative_log_likelihood
+from snapcli.models import own
 from snapcli.models.backbone import Backbone, Tap
+from snapcli.models.feed import Feed
+from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_decay
 from snapcli.progress import OnProgress, silent
 
 
 @dataclass(frozen=True)
 class Progress:
+    """Of one epoch; waited_s: seconds in which the network stood still for lack of inputs."""
+
     epoch: int
     epochs: int
     loss: float
     accuracy: float
+    seconds: float
+    waited_s: float
 
 
 # Paper, "SNAP-UQ-specific settings": weights of |log sigma^2| and of the heads' weights in R.
@@ -35,11 +42,8 @@ _ALPHA_VARIANCE = 1e-4
 _ALPHA_WEIGHTS = 5e-4
 _BATCH = 512
 _POSTHOC_STEPS, _POSTHOC_RATE = 400, 3e-2
-# In this last share of the epochs batch statistics are frozen: the heads then fit the
-# activations that inference will compute, and E[e] comes out near 1.
-_FROZEN_SHARE = 0.3
-# The heads start from nothing beside a backbone that leads: they learn this much faster.
-_HEAD_RATE = 3.0
+# Examples of each kind that heads are fitted to after the training.
+_POSTHOC_EXAMPLES = 10_000
 
 
 class Trainer:
@@ -54,15 +58,25 @@ class Trainer:
         tf.config.experimental.enable_op_determinism()
         tf_keras.utils.set_random_seed(options.seed)
         self.data, self.options, self.taps = data, options, taps
-        self.model = backbone.build(data.input_shape, len(data.class_names))
-        shapes = {name: output.shape[-1] for name, output in self.model.output.items()}
+        classes = len(data.class_names)
+        self.model = backbone.build(data.input_shape, classes)
+        if not backbone.blocks:
+            self.model = own.with_taps(self.model, self.tapped(), backbone.name)
+            own.check_built(self.model, data.input_shape, classes, backbone.name)
+        widths = {name: output.shape[-1] for name, output in self.model.output.items()}
         self.heads = [
-            build_layer(shapes[t.before], shapes[t.after], t.rank, f"head_{t.after}") for t in taps
+            build_layer(
+                widths[t.before],
+                widths[t.after],
+                min(t.rank, widths[t.before], widths[t.after]),
+                f"head_{t.after}",
+            )
+            for t in taps
         ]
         self.steps = -(-len(data.train) // options.batch_size)
         self.epoch = 0
         self.history: list[Progress] = []
-        self._optimizers = tuple(tf_keras.optimizers.Adam() for _ in range(2))
+        self._optimizers = (build_optimizer(options), tf_keras.optimizers.Adam())
         for optimizer, variables in zip(self._optimizers, self._trained(), strict=True):
             optimizer.build(variables)
         self._step = tf.function(self._train_step)
@@ -90,50 +104,67 @@ class Trainer:
                 penalty += _ALPHA_WEIGHTS * tf.reduce_sum(weights**2)
         return loss, penalty
 
-    def _train_step(
-        self, x: Any, y: Any, rate: Any, lambda_ss: Any, training: bool
-    ) -> tuple[Any, Any]:
+    def _classifier_loss(self, batch: Any, logits: Any) -> Any:
         import tensorflow as tf
 
+        options = self.options
+        if not (options.label_smoothing or options.mixup):
+            return tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(batch["y"], logits)
+            )
+        classes, share = logits.shape[-1], batch["share"]
+        targets = share * tf.one_hot(batch["y"], classes)
+        targets += (1 - share) * tf.one_hot(batch["other"], classes)
+        smooth = options.label_smoothing
+        targets = (1 - smooth) * targets + smooth / classes
+        return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(targets, logits))
+
+    def _train_step(self, batch: Any, rate: Any, lambda_ss: Any, training: bool) -> tuple[Any, Any]:
+        import tensorflow as tf
+
+        options = self.options
         with tf.GradientTape() as tape:
-            outputs = self.model(x, training=training)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs["logits"])
-            loss = tf.reduce_mean(losses)
-            if self.options.mode != "posthoc":
-                stop = self.options.mode == "detach"
+            outputs = self.model(batch["x"], training=training)
+            loss = self._classifier_loss(batch, outputs["logits"])
+            if options.mode != "posthoc":
+                stop = options.mode == "detach"
                 activations = {name: pooled(outputs[name]) for name in self.tapped()}
                 surprise, penalty = self.self_supervised_loss(activations, stop, training)
-                loss += lambda_ss * surprise + self.options.lambda_reg * penalty
+                loss += lambda_ss * surprise + options.lambda_reg * penalty
         variables = self._trained()
         gradients = tape.gradient(loss, variables)
-        rates = (rate, _HEAD_RATE * rate)
+        gradients = (with_weight_decay(options, gradients[0], variables[0]), gradients[1])
+        rates = (rate, options.head_rate * rate)
         for optimizer, grads, var, r in zip(
             self._optimizers, gradients, variables, rates, strict=True
         ):
             optimizer.learning_rate.assign(r)
-            clipped, _ = tf.clip_by_global_norm(grads, 1.0)
+            clipped, _ = tf.clip_by_global_norm(grads, options.clip)
             optimizer.apply_gradients(zip(clipped, var, strict=True))
-        right = tf.argmax(outputs["logits"], axis=-1, output_type=tf.int64) == y
+        right = tf.argmax(outputs["logits"], axis=-1, output_type=tf.int64) == batch["y"]
         return loss, tf.reduce_mean(tf.cast(right, tf.float32))
 
     def run_epoch(self) -> Progress:
         import tensorflow as tf
 
-        options, train = self.options, self.data.train
+        options = self.options
         rng = np.random.default_rng([options.seed, self.epoch])
-        order = rng.permutation(len(train))
-        x, y = self.data.augment(train.x[order], rng), train.y[order]
+        feed = Feed(self.data, options.batch_size, options.mixup, rng)
         lambda_ss = options.lambda_ss * min(1.0, self.epoch / max(1, options.ramp))
-        training = self.epoch < (1 - _FROZEN_SHARE) * options.epochs
+        training = self.epoch < (1 - options.frozen) * options.epochs
+        started = time.monotonic()
         results = []
-        for k in range(self.steps):
-            batch = slice(k * options.batch_size, (k + 1) * options.batch_size)
-            done = (self.epoch + k / self.steps) / options.epochs
-            rate = options.learning_rate * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * done)))
+        for k, batch in enumerate(feed):
+            rate = learning_rate(options, self.epoch + k / self.steps)
+            tensors = {
+                "x": tf.constant(batch.x),
+                "y": tf.constant(batch.y),
+                "other": tf.constant(batch.other),
+                "share": tf.constant(batch.share, tf.float32),
+            }
             results.append(
                 self._step(
-                    tf.constant(x[batch]),
-                    tf.constant(y[batch]),
+                    tensors,
                     tf.constant(rate, tf.float32),
                     tf.constant(lambda_ss, tf.float32),
                     training,
@@ -141,7 +172,10 @@ class Trainer:
             )
         self.epoch += 1
         loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
-        return Progress(self.epoch, options.epochs, float(loss), float(accuracy))
+        seconds = time.monotonic() - started
+        return Progress(
+            self.epoch, options.epochs, float(loss), float(accuracy), seconds, feed.waited_s
+        )
 
     def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
         """All remaining epochs; what was reached is in the checkpoint after each of them."""
@@ -159,11 +193,15 @@ class Trainer:
         import tf_keras
 
         rng = np.random.default_rng([self.options.seed, self.options.epochs])
-        train = self.data.train.x
-        x = np.concatenate([train, *(self.data.augment(train, rng) for _ in range(3))])
+        train = self.data.train.x[:_POSTHOC_EXAMPLES]
+        clean = pooled_activations(self.model, self.data.front_end(train), self.tapped())
+        varied = [
+            pooled_activations(self.model, self.data.augmented(train, rng), self.tapped())
+            for _ in range(3)
+        ]
         activations = {
-            name: tf.constant(a, tf.float32)
-            for name, a in pooled_activations(self.model, x, self.tapped()).items()
+            name: tf.constant(np.concatenate([a, *(v[name] for v in varied)]), tf.float32)
+            for name, a in clean.items()
         }
         for tap, head in zip(self.taps, self.heads, strict=True):
             head.standardize_by(activations[tap.before], activations[tap.after])
@@ -199,7 +237,7 @@ class Trainer:
     def save(self, path: Path) -> None:
         partial = path.with_suffix(".partial.npz")
         arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
-        history = [[p.loss, p.accuracy] for p in self.history]
+        history = [[p.loss, p.accuracy, p.seconds, p.waited_s] for p in self.history]
         try:
             np.savez(partial, history=np.array(history), **arrays)
             partial.replace(path)
@@ -214,10 +252,10 @@ class Trainer:
                 for i, variable in enumerate(self._state()):
                     variable.assign(saved[f"v{i}"])
                 history = [
-                    Progress(n + 1, epochs, float(loss), float(accuracy))
-                    for n, (loss, accuracy) in enumerate(saved["history"])
+                    Progress(n + 1, epochs, *(float(v) for v in row))
+                    for n, row in enumerate(saved["history"])
                 ]
-        except (OSError, ValueError, KeyError, BadZipFile, EOFError):
+        except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
             raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
         self.history, self.epoch = history, len(history)
 

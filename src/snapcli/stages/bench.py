@@ -10,7 +10,7 @@ import numpy as np
 
 from snapcli.config import BenchOptions
 from snapcli.data import load_dataset
-from snapcli.data.evaluation import evaluation_inputs
+from snapcli.data.evaluation import Evaluation
 from snapcli.device.emulator import Emulator
 from snapcli.device.protocol import Client, Hello, Inference, Stack
 from snapcli.device.transport import open_port
@@ -146,11 +146,19 @@ def _inputs(run: Run, count: int, tensor: Any) -> np.ndarray:
 
     The golden vectors in the image come from dev data; these come from test data.
     """
-    dataset = load_dataset(run_recipe(run).train.dataset)
-    found = evaluation_inputs(dataset)
-    pool = np.concatenate([x for key, x in found.items() if key.split != "dev"])
-    order = np.random.default_rng(_SAMPLE_SEED).permutation(len(pool))
-    return np.asarray(tensor.quantize(pool[np.resize(order, count)]))
+    recipe = run_recipe(run)
+    evaluation = Evaluation(load_dataset(recipe.train), recipe.calibrate.limit)
+    keys = [key for key in evaluation.keys if key.split != "dev"]
+    ends = np.cumsum([len(evaluation.rows(key)) for key in keys])
+    order = np.random.default_rng(_SAMPLE_SEED).permutation(ends[-1])
+    chosen = np.resize(order, count)
+    found = np.empty((count, *tensor.shape), np.int8)
+    for key, end in zip(keys, ends, strict=True):
+        first = end - len(evaluation.rows(key))
+        mine = np.flatnonzero((chosen >= first) & (chosen < end))
+        if len(mine):
+            found[mine] = tensor.quantize(evaluation.inputs(key)[chosen[mine] - first])
+    return found
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from snapcli.config import CalibrateOptions
-from snapcli.data import Dataset, load_dataset
-from snapcli.data.evaluation import Key, evaluation_inputs, labels, split_back
+from snapcli.data import load_dataset
+from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.gaussian import load_heads, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.fit import load_model, pooled_activations
@@ -46,12 +46,15 @@ class CalibrateReport:
 
 
 def conditions(
-    features: dict[Key, Features], predicted: dict[Key, np.ndarray], dataset: Dataset, split: str
+    features: dict[Key, Features],
+    predicted: dict[Key, np.ndarray],
+    evaluation: Evaluation,
+    split: str,
 ) -> Conditions:
     """The clean and corrupted conditions of one split."""
 
     def condition(key: Key) -> Condition:
-        return Condition(features[key], predicted[key] != labels(dataset, key))
+        return Condition(features[key], predicted[key] != evaluation.labels(key))
 
     corrupted = {
         (key.condition, key.severity): condition(key)
@@ -70,20 +73,23 @@ def calibrate(
 ) -> CalibrateReport:
     folder = run.inputs("train")
     recipe = run_recipe(run)
-    dataset = load_dataset(recipe.train.dataset)
     require_tensorflow()
+    evaluation = Evaluation(load_dataset(recipe.train, on_progress), options.limit)
     model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
-    inputs = evaluation_inputs(dataset)
-    stacked = np.concatenate(list(inputs.values()))
-    activations = pooled_activations(model, stacked, tapped_blocks(heads), on_progress)
-    surprisal = np.stack(
-        [h.surprisal(activations[h.before], activations[h.after]) for h in heads], axis=-1
-    )
-    logits_of = split_back(inputs, activations["logits"].astype(np.float64))
-    surprisal_of = split_back(inputs, surprisal)
+    logits_of: dict[Key, np.ndarray] = {}
+    surprisal_of: dict[Key, np.ndarray] = {}
+    done = 0
+    for key, x in evaluation.each():
+        found = pooled_activations(model, x, tapped_blocks(heads))
+        logits_of[key] = found["logits"].astype(np.float64)
+        surprisal_of[key] = np.stack(
+            [h.surprisal(found[h.before], found[h.after]) for h in heads], axis=-1
+        )
+        done += len(x)
+        on_progress(done, evaluation.examples, f"examples scored, {key.condition}")
 
     dev = Key("dev", "clean")
-    temperature = fit_temperature(logits_of[dev], dataset.dev.y)
+    temperature = fit_temperature(logits_of[dev], evaluation.dataset.dev.y)
     weights = tap_weights(surprisal_of[dev], options.weights)
     features = {
         key: Features(
@@ -91,11 +97,11 @@ def calibrate(
             error_logit(logits_of[key], temperature),
             doubt(logits_of[key], temperature, options.alpha),
         )
-        for key in inputs
+        for key in logits_of
     }
-    predicted = {key: logits_of[key].argmax(axis=-1) for key in inputs}
-    on_dev = conditions(features, predicted, dataset, "dev")
-    on_test = conditions(features, predicted, dataset, "test")
+    predicted = {key: logits.argmax(axis=-1) for key, logits in logits_of.items()}
+    on_dev = conditions(features, predicted, evaluation, "dev")
+    on_test = conditions(features, predicted, evaluation, "test")
     choice = choose_map(options.map, on_dev)
     threshold = choose_threshold(options.threshold, options.target, choice.map, on_dev)
     report = CalibrateReport(
@@ -113,7 +119,7 @@ def calibrate(
     )
     with run.write("calibrate", after=("train",)) as out:
         write_json(out / "calibration.json", {"options": asdict(options), "report": asdict(report)})
-        arrays = {f"{key}/surprisal": surprisal_of[key].astype(np.float32) for key in inputs}
-        arrays |= {f"{key}/logits": logits_of[key].astype(np.float32) for key in inputs}
+        arrays = {f"{key}/surprisal": surprisal_of[key].astype(np.float32) for key in logits_of}
+        arrays |= {f"{key}/logits": logits_of[key].astype(np.float32) for key in logits_of}
         np.savez_compressed(out / "scores.npz", **arrays)  # type: ignore[arg-type]
     return report

@@ -94,9 +94,9 @@ def export_c(
     target = load_target(options.target)
     monitor = load_monitor(run.inputs("quantize"))
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
-    dev = load_dataset(run_recipe(run).train.dataset).dev
-    chosen = np.linspace(0, len(dev) - 1, GOLDEN).astype(int)
-    golden = tensor.quantize(dev.x[chosen])
+    dataset = load_dataset(run_recipe(run).train)
+    chosen = np.linspace(0, len(dataset.dev) - 1, GOLDEN).astype(int)
+    golden = tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
     kernels, library = kernel_set(options.kernels, cmsis_nn)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)
@@ -217,9 +217,7 @@ def _write(
     files["CMakeLists.txt"] = emit_cmake(theirs)
     # The constants alone may be too much: then nothing needs to be compiled to know it.
     check_fit(target, emitted.constant_bytes, emitted.arena_bytes, monitor is not None)
-    for name, text in files.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text(text)
+    _write_texts(files, out)
     flash_bytes, measured = _flash_bytes(emitted, target, sources, out)
     check_fit(target, flash_bytes, emitted.arena_bytes, monitor is not None)
     how = (
@@ -250,6 +248,23 @@ def _write(
     # Where it lies is not part of what it is: the same model gives the same bytes anywhere.
     write_json(out / REPORT, {k: v for k, v in vars(report).items() if k != "folder"})
     return report
+
+
+def measured_flash(
+    program: Program, library: Mapping[str, str], target: Target, folder: Path
+) -> int:
+    """Flash of model and kernels on the target, compiled in the folder, or estimated."""
+    emitted = emit_model(program, None, None)
+    files = {**emitted.files, **kernel_files(library, emitted.files)}
+    _write_texts(files, folder)
+    sources = [folder / name for name in files if name.endswith(".c")]
+    return _flash_bytes(emitted, target, sources, folder)[0]
+
+
+def _write_texts(files: Mapping[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def _flash_bytes(

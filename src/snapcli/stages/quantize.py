@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 
 from snapcli import fixedpoint as fx
 from snapcli.config import CalibrateOptions, QuantizeOptions
-from snapcli.data import Dataset, load_dataset
-from snapcli.data.evaluation import Key, evaluation_inputs, labels, split_back
+from snapcli.data import load_dataset
+from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import (
@@ -45,7 +45,9 @@ from snapcli.score.weights import tap_weights
 from snapcli.stages.calibrate import conditions, ood_features
 from snapcli.stages.recipe import run_recipe
 
-_CHUNK = 1024
+_CHUNK = 500
+# Training examples that set the ranges inside of the heads.
+_RANGE_EXAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,18 @@ def quantize(
     run: Run, options: QuantizeOptions, on_progress: OnProgress = silent
 ) -> QuantizeReport:
     folder, calibrated = run.inputs("train"), run.inputs("calibrate")
-    dataset = load_dataset(run_recipe(run).train.dataset)
     calibration = CalibrateOptions(**read_json(calibrated / "calibration.json")["options"])
     require_tensorflow()
+    dataset = load_dataset(run_recipe(run).train, on_progress)
+    evaluation = Evaluation(dataset, calibration.limit)
     heads = load_heads(folder / "heads.npz")
-    samples = dataset.train.x[: options.samples]
-    tflite = convert_int8(load_model(folder / "model.keras"), tapped_blocks(heads), samples)
-    body = build_body(read_tflite(tflite), heads, dataset.train.x)
+    train = dataset.front_end(dataset.train.x[: max(options.samples, _RANGE_EXAMPLES)])
+    model = load_model(folder / "model.keras")
+    tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
+    body = build_body(read_tflite(tflite), heads, train)
 
-    inputs = evaluation_inputs(dataset)
-    raw = _run(body, inputs, on_progress)
-    decision, extra = _fit(body, raw, dataset, calibration)
+    raw = _run(body, evaluation, on_progress)
+    decision, extra = _fit(body, raw, evaluation, calibration)
     report = QuantizeReport(
         run=run.name,
         model_bytes=len(tflite),
@@ -102,7 +105,7 @@ def quantize(
             h.after: float(raw[Key("dev", "clean")].surprisal_q16[:, i].mean() / ONE_Q16)
             for i, h in enumerate(heads)
         },
-        drift=_drift(Monitor(body, decision), raw, dataset, calibrated / "scores.npz", run),
+        drift=_drift(Monitor(body, decision), raw, evaluation, calibrated / "scores.npz", run),
         **extra,
     )
     with run.write("quantize", after=("train", "calibrate")) as out:
@@ -125,27 +128,30 @@ def build_body(graph: Graph, heads: list[GaussianHead], train: np.ndarray) -> Bo
     return Body(graph, taps, tuple(integer))
 
 
-def _run(
-    body: Body, inputs: dict[Key, np.ndarray], on_progress: OnProgress
-) -> dict[Key, RawScores]:
-    stacked = np.concatenate(list(inputs.values()))
+def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
     tensor = body.graph.tensors[body.graph.input]
-    parts = []
-    for start in range(0, len(stacked), _CHUNK):
-        parts.append(body.run(tensor.quantize(stacked[start : start + _CHUNK])))
-        on_progress(min(start + _CHUNK, len(stacked)), len(stacked), "images through int8")
-    surprisal = split_back(inputs, np.concatenate([p.surprisal_q16 for p in parts]))
-    logits = split_back(inputs, np.concatenate([p.logits for p in parts]))
-    return {key: RawScores(surprisal[key], logits[key]) for key in inputs}
+    found: dict[Key, RawScores] = {}
+    done = 0
+    for key, x in evaluation.each():
+        parts = []
+        for start in range(0, len(x), _CHUNK):
+            parts.append(body.run(tensor.quantize(x[start : start + _CHUNK])))
+            done += len(parts[-1].logits)
+            on_progress(done, evaluation.examples, f"examples through int8, {key.condition}")
+        found[key] = RawScores(
+            np.concatenate([p.surprisal_q16 for p in parts]),
+            np.concatenate([p.logits for p in parts]),
+        )
+    return found
 
 
 def _fit(
-    body: Body, raw: dict[Key, RawScores], dataset: Dataset, options: CalibrateOptions
+    body: Body, raw: dict[Key, RawScores], evaluation: Evaluation, options: CalibrateOptions
 ) -> tuple[Decision, dict[str, Any]]:
     """The decision that the device carries, and the figures of the report that follow from it."""
     clean = raw[Key("dev", "clean")]
     tensor = body.graph.tensors[body.logits_tensor]
-    temperature = fit_temperature(clean.logits * np.float64(tensor.scale), dataset.dev.y)
+    temperature = fit_temperature(clean.logits * np.float64(tensor.scale), evaluation.dataset.dev.y)
     weights = fx.quantize_weights_q16(tap_weights(clean.surprisal_q16 / ONE_Q16, options.weights))
     # The features do not depend on map and threshold, which are fitted to them next.
     draft = Decision(
@@ -157,8 +163,8 @@ def _fit(
     )
     features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
     predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
-    on_dev = conditions(features, predicted, dataset, "dev")
-    on_test = conditions(features, predicted, dataset, "test")
+    on_dev = conditions(features, predicted, evaluation, "dev")
+    on_test = conditions(features, predicted, evaluation, "test")
     choice = choose_map(options.map, on_dev, on_device)
     threshold = choose_threshold(options.threshold, options.target, on_device(choice.map), on_dev)
     decision = replace(
@@ -181,7 +187,7 @@ def _fit(
 
 
 def _drift(
-    monitor: Monitor, raw: dict[Key, RawScores], dataset: Dataset, scores: Any, run: Run
+    monitor: Monitor, raw: dict[Key, RawScores], evaluation: Evaluation, scores: Any, run: Run
 ) -> Drift:
     """Both models' S with the device's tap weights, so that only the arithmetic differs."""
     weights = np.asarray(monitor.decision.weight_q16) / ONE_Q16
@@ -196,7 +202,7 @@ def _drift(
             f"calibrate of {run.name} is of another data set", f"Run: {run.remedy('calibrate')}"
         ) from None
     device = {key: raw[key].surprisal_q16 @ weights for key in keys}
-    y = labels(dataset, clean)
+    y = evaluation.labels(clean)
 
     def stack(parts: dict[Key, Any]) -> np.ndarray:
         return np.concatenate([parts[key] for key in keys])

@@ -1,5 +1,8 @@
-"""The recipe that train froze into a run."""
+"""Recipes: those that ship with snap, and the one that train froze into a run."""
 
+from pathlib import Path
+
+from snapcli.assets import asset_dir
 from snapcli.config import Recipe, load_recipe
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.runs import Run
@@ -14,3 +17,25 @@ def run_recipe(run: Run) -> Recipe:
         raise ArtifactError(
             f"{run.name}/{CONFIG} cannot be used: {error.message}", "Run: snap train"
         ) from None
+
+
+def find_recipe(name: str) -> Path:
+    """A file, or a recipe that ships with snap: `digits` or `pipelines/digits.toml`."""
+    path = Path(name)
+    shipped = asset_dir("pipelines") / f"{path.stem}.toml"
+    names_one = name == path.stem or path.parent == Path("pipelines")
+    return shipped if not path.is_file() and names_one and shipped.is_file() else path
+
+
+def run_prefix(dataset: str) -> str:
+    """What the runs of a data set are named after: its name, or that of its file or folder."""
+    return "".join(c if c.isalnum() else "-" for c in Path(dataset).stem).strip("-") or "run"
+
+
+def recipe_for(dataset: str, quick: bool) -> Recipe:
+    """The recipe that ships for a data set, or the defaults for one of the user's own."""
+    folder = asset_dir("pipelines")
+    names = [f"{dataset}-quick", dataset] if quick else [dataset]
+    found = (folder / f"{name}.toml" for name in names if "/" not in name)
+    path = next((p for p in found if p.is_file()), None)
+    return load_recipe(path) if path else Recipe()

@@ -1,6 +1,6 @@
 """train: a backbone and its SNAP heads -> train/model.keras, heads.npz, history.json."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -9,7 +9,7 @@ from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import check_dataset, load_dataset
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
-from snapcli.models import load_backbone
+from snapcli.models import default_backbone, load_backbone
 from snapcli.models.fit import Progress, Trainer, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
@@ -21,27 +21,37 @@ from snapcli.stages.recipe import CONFIG
 @dataclass(frozen=True)
 class TrainReport:
     """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
-    surprisal (about 1 when the head fits) and its correlation with 1 - max p."""
+    surprisal (about 1 when the head fits) and its correlation with 1 - max p. waited_share: of
+    the training time, what the network stood still for lack of inputs. notes: what the data
+    had to be converted from, or lack."""
 
     run: str
+    dataset: str
+    backbone: str
+    seed: int
     epochs: int
+    seconds: float
+    waited_share: float
     dev_accuracy: float
     test_accuracy: float
     mean_surprisal: dict[str, float]
     doubt_correlation: dict[str, float]
+    notes: tuple[str, ...]
 
 
 def train(
     run: Run, recipe: Recipe, resume: bool = False, on_progress: OnProgress = silent
 ) -> TrainReport:
     """With resume the epochs that the run's checkpoint holds are not trained again."""
-    options = recipe.train
-    dataset = load_dataset(options.dataset)
-    backbone = load_backbone(options.backbone)
-    taps = backbone.taps(options.taps)
     checkpoint = run.path(CHECKPOINT)
     if resume and not checkpoint.is_file():
         raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
+    dataset = load_dataset(recipe.train, on_progress)
+    chosen = recipe.train.backbone or default_backbone(dataset.input_shape)
+    options = replace(recipe.train, backbone=chosen)
+    recipe = replace(recipe, train=options)
+    backbone = load_backbone(options.backbone)
+    taps = backbone.taps(options.taps)
     require_tensorflow()
     with disk_errors(run.root):
         run.path(CONFIG).write_text(dump_recipe(recipe))
@@ -57,17 +67,26 @@ def train(
     with disk_errors(run.root):
         trainer.fit(checkpoint, on_epoch)
     heads = trainer.fitted_heads()
-    dev = pooled_activations(trainer.model, dataset.dev.x, trainer.tapped())
-    test = pooled_activations(trainer.model, dataset.test.x, trainer.tapped())
+    dev, test = (
+        pooled_activations(trainer.model, dataset.front_end(split.x), trainer.tapped())
+        for split in (dataset.dev, dataset.test)
+    )
     surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
+    seconds = sum(p.seconds for p in trainer.history)
     doubt = expit(error_logit(dev["logits"], 1.0))
     report = TrainReport(
         run=run.name,
+        dataset=dataset.name,
+        backbone=options.backbone,
+        seed=options.seed,
         epochs=trainer.epoch,
+        seconds=seconds,
+        waited_share=sum(p.waited_s for p in trainer.history) / max(seconds, 1e-9),
         dev_accuracy=float(np.mean(dev["logits"].argmax(-1) == dataset.dev.y)),
         test_accuracy=float(np.mean(test["logits"].argmax(-1) == dataset.test.y)),
         mean_surprisal={name: float(e.mean()) for name, e in surprisal.items()},
         doubt_correlation={name: _correlation(e, doubt) for name, e in surprisal.items()},
+        notes=dataset.notes,
     )
     with run.write("train", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         trainer.model.save(out / "model.keras")
@@ -84,7 +103,8 @@ def check_options(options: TrainOptions) -> None:
     """Names the data set, backbone or tap that does not exist, or the extra that is missing,
     before a run is made for it."""
     check_dataset(options.dataset)
-    load_backbone(options.backbone).taps(options.taps)
+    if options.backbone:
+        load_backbone(options.backbone).taps(options.taps)
     require_tensorflow()
 
 

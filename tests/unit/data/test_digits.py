@@ -7,14 +7,18 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.datasets import load_digits as load_sklearn_digits
 
-from snapcli.data import Dataset, Split, digits
-from snapcli.data.digits import load_digits
+from snapcli.config import TrainOptions
+from snapcli.data import Dataset, Split, digits, load_dataset
 
 CORRUPTIONS = {
     *("gaussian_noise", "impulse_noise", "blur", "contrast"),
     *("brightness", "rotation", "translation", "occlusion"),
 }
 SEVERITIES = (1, 2, 3, 4, 5)
+
+
+def load_digits() -> Dataset:
+    return load_dataset(TrainOptions())
 
 
 @cache

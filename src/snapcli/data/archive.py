@@ -1,0 +1,85 @@
+"""Unpacking an archive without trusting it."""
+
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from snapcli.errors import ArtifactError
+from snapcli.progress import OnProgress, silent
+
+
+def unpack(archive: Path, root: Path, name: str, on_progress: OnProgress = silent) -> None:
+    """Writes the files of a .tar, .tar.gz or .zip to the folder root/name.
+
+    A single folder of that name at the top of the archive is not repeated. The folder appears
+    when all of it is there; a member that would land elsewhere, or is neither a file nor a
+    folder, is an error and leaves nothing.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".unpack-") as temporary:
+        place = Path(temporary) / name
+        place.mkdir()
+        try:
+            for member, content, done in _members(archive):
+                target = place / safe_member(member, archive.name, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    shutil.copyfileobj(content, out)
+                on_progress(done >> 20, archive.stat().st_size >> 20, f"MiB of {archive.name}")
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+            raise ArtifactError(
+                f"{archive} cannot be unpacked: {error}", "Remove it and fetch it again."
+            ) from None
+        shutil.rmtree(root / name, ignore_errors=True)
+        os.replace(place, root / name)
+
+
+def safe_member(member: str, archive: str, top: str = "") -> PurePosixPath:
+    """The path of a member below its folder; raises ArtifactError for one that leaves it."""
+    path = PurePosixPath(member)
+    parts = [p for p in path.parts if p != "."]
+    if path.is_absolute() or ".." in parts or "\\" in member or ":" in member or not parts:
+        raise ArtifactError(
+            f"{archive} holds a file outside of its folder: {member}", "Do not use that file."
+        )
+    if parts[0] == top and len(parts) > 1:
+        parts = parts[1:]
+    return PurePosixPath(*parts)
+
+
+def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
+    """Name and content of every file, and how far into the archive it was found, in bytes."""
+    with archive.open("rb") as raw:
+        if zipfile.is_zipfile(raw):
+            with zipfile.ZipFile(raw) as content:
+                for entry in content.infolist():
+                    if not entry.is_dir():
+                        with content.open(entry) as file:
+                            yield entry.filename, file, entry.header_offset
+            return
+        raw.seek(0)
+        with tarfile.open(fileobj=raw) as content:
+            for member in content:
+                if member.isdir():
+                    continue
+                plain = content.extractfile(member) if member.isreg() else None
+                if plain is None:
+                    raise ArtifactError(
+                        f"{archive.name} holds {member.name}, which is no file",
+                        "Do not use that file.",
+                    )
+                yield member.name, plain, raw.tell()
+
+
+@contextmanager
+def tar_members(archive: Path) -> Iterator[dict[str, IO[bytes]]]:
+    """{name: content} of the files of a small tar, read without unpacking it."""
+    with tarfile.open(archive) as content:
+        found = {m.name: content.extractfile(m) for m in content if m.isreg()}
+        yield {name: file for name, file in found.items() if file is not None}

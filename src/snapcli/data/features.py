@@ -1,0 +1,43 @@
+"""Inputs that take long to compute, kept in the cache under the hash of what they follow from."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from snapcli.cache import cache_dir
+from snapcli.errors import ArtifactError
+
+
+def cached(identity: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    """compute()'s array, from the cache if it was computed before; not to be written to.
+
+    identity: JSON values that the array depends on and nothing else.
+    """
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    path = cache_dir() / "features" / key[:2] / f"{key}.npy"
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        pass  # not there, or damaged: it is made again
+    array = compute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
+            try:
+                np.save(file, array)
+                file.flush()
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise ArtifactError(
+            f"the cache {path.parent} cannot be written: {error.strerror or error}",
+            "Free some space, or name another folder in SNAP_CACHE_DIR.",
+        ) from None
+    return array

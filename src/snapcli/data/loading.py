@@ -1,0 +1,48 @@
+"""How a data set is found: by name, or by the path of a user's own."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from snapcli.config import TrainOptions
+from snapcli.data.dataset import Dataset
+from snapcli.data.request import Request
+from snapcli.data.store import open_store
+from snapcli.errors import UsageError, suggestion
+from snapcli.progress import OnProgress, silent
+
+# A module per data set: what one needs is imported when it is loaded.
+NAMES = ("digits", "mnist", "cifar10", "speechcmd", "tinyimagenet")
+
+
+def is_own(name: str) -> bool:
+    """Whether a data set is a user's own: a folder or an .npz."""
+    return name not in NAMES and Path(name).expanduser().exists()
+
+
+def check_dataset(name: str) -> None:
+    """Raises UsageError for what load_dataset would not know."""
+    if name in NAMES or is_own(name):
+        return
+    if "/" in name or name.endswith(".npz"):
+        raise UsageError(f"there is no {name}", "Give a folder with one folder per class, or .npz.")
+    raise UsageError(f"unknown data set '{name}'", suggestion(name, (*NAMES, "PATH")))
+
+
+def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dataset:
+    check_dataset(options.dataset)
+    own = is_own(options.dataset)
+    request = Request(
+        store=open_store(options.data_dir),
+        augment=options.augment,
+        path=Path(options.dataset).expanduser() if own else None,
+        image_size=options.image_size,
+        channels=options.channels,
+        strict=options.strict,
+        on_progress=on_progress,
+    )
+    name = "own" if own else options.dataset
+    load: Callable[[Request], Dataset] = getattr(
+        import_module(f"snapcli.data.{name}"), f"load_{name}"
+    )
+    return load(request)

@@ -1,0 +1,75 @@
+"""Where the files of a data set are: --data-dir, SNAP_DATA_DIR, the cache, or the network."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapcli.cache import cache_dir
+from snapcli.data.archive import unpack
+from snapcli.data.catalogue import Source
+from snapcli.data.download import by_hand, download
+from snapcli.errors import ArtifactError, UsageError
+from snapcli.progress import OnProgress, silent
+
+VARIABLE = "SNAP_DATA_DIR"
+
+
+@dataclass(frozen=True)
+class Store:
+    """roots: the folders that are searched, in this order; the last one is ours to write to."""
+
+    roots: tuple[Path, ...]
+
+    @property
+    def cache(self) -> Path:
+        return self.roots[-1]
+
+    def locate(self, source: Source) -> Path | None:
+        """The folder that holds the source's content, or else all of its files."""
+        for root in self.roots:
+            for name in source.unpacked:
+                if _holds_something(root / name):
+                    return root / name
+            folder = root / source.folder
+            if source.files and all((folder / file.name).is_file() for file in source.files):
+                return folder
+        return None
+
+    def require(self, source: Source, on_progress: OnProgress = silent) -> Path:
+        """Like locate; what is nowhere is downloaded, an archive that has to be is unpacked."""
+        folder = self.locate(source)
+        if folder is None:
+            folder = self.fetch(source, on_progress)
+        if source.unpacked and not self._is_unpacked(folder, source):
+            unpack(folder / source.files[0].name, self.cache, source.unpacked[0], on_progress)
+            folder = self.cache / source.unpacked[0]
+        return folder
+
+    def fetch(self, source: Source, on_progress: OnProgress = silent) -> Path:
+        """Downloads into the cache."""
+        folder = self.cache / source.folder
+        if not source.files:
+            raise ArtifactError(
+                f"{source.name} is not here, and has no download with a known hash",
+                by_hand(source, folder),
+            )
+        download(source, folder, on_progress)
+        return folder
+
+    def _is_unpacked(self, folder: Path, source: Source) -> bool:
+        return any(folder == root / name for root in self.roots for name in source.unpacked)
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def open_store(data_dir: str = "") -> Store:
+    """data_dir: what --data-dir said; SNAP_DATA_DIR and the cache come after it."""
+    given = [Path(data_dir).expanduser()] if data_dir else []
+    if given and not given[0].is_dir():
+        raise UsageError(
+            f"there is no data directory {data_dir}", f"Name one that is there, or set {VARIABLE}."
+        )
+    named = [Path(v).expanduser()] if (v := os.environ.get(VARIABLE)) else []
+    return Store((*given, *named, cache_dir() / "data"))

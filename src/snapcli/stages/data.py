@@ -1,0 +1,166 @@
+"""data: the published data sets (list, fetch, verify) and what is in one (info, preview)."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from snapcli.config import TrainOptions
+from snapcli.data import load_dataset
+from snapcli.data.catalogue import SOURCES, Source, source_named
+from snapcli.data.loading import NAMES
+from snapcli.data.store import Store, open_store
+from snapcli.errors import CheckError
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import disk_errors, sha256
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """place: where it was found, None where it would have to be fetched; size_bytes: of the
+    download, 0 where there is none with a known hash."""
+
+    name: str
+    title: str
+    place: str | None
+    size_bytes: int
+    licence: str
+    home: str
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """status: published (its sha256 is the publisher's), differs (it is not; it may still be
+    readable, which `reads` says), missing or unpacked (there is no archive to compare)."""
+
+    source: str
+    file: str
+    status: str
+
+
+@dataclass(frozen=True)
+class VerifyDataReport:
+    """trouble: what is wrong with the data sets that could not be loaded."""
+
+    schema: int
+    files: tuple[FileCheck, ...]
+    loaded: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InfoReport:
+    """counts: {split: {class: examples}}; ood: examples of each set."""
+
+    schema: int
+    name: str
+    input_shape: tuple[int, int, int]
+    counts: dict[str, dict[str, int]]
+    corruptions: tuple[str, ...]
+    published_corruptions: tuple[str, ...]
+    ood: dict[str, int]
+    notes: tuple[str, ...]
+
+
+def list_sources(data_dir: str = "") -> tuple[SourceView, ...]:
+    store = open_store(data_dir)
+    return tuple(_view(source, store) for source in SOURCES.values())
+
+
+def _view(source: Source, store: Store) -> SourceView:
+    place = store.locate(source)
+    return SourceView(
+        source.name,
+        source.title,
+        str(place) if place else None,
+        source.size_bytes,
+        source.licence,
+        source.home,
+    )
+
+
+def fetch(
+    names: Sequence[str], data_dir: str = "", on_progress: OnProgress = silent
+) -> tuple[SourceView, ...]:
+    """Downloads what is not there yet, and unpacks what has to be."""
+    sources = [source_named(name) for name in names]
+    store = open_store(data_dir)
+    for source in sources:
+        store.require(source, on_progress)
+    return tuple(_view(source, store) for source in sources)
+
+
+def verify(
+    names: Sequence[str], data_dir: str = "", on_progress: OnProgress = silent
+) -> VerifyDataReport:
+    """Compares files with their publishers' hashes, and reads every data set whose files are
+    there. Without names: all that is here. Raises CheckError for what was asked for by name and
+    is missing."""
+    store = open_store(data_dir)
+    chosen = [source_named(name) for name in names] if names else list(SOURCES.values())
+    files: list[FileCheck] = []
+    for source in chosen:
+        place = store.locate(source)
+        if place is None:
+            if names:
+                raise CheckError(
+                    f"{source.name} is not here", f"Get it: snap data fetch {source.name}"
+                )
+            continue
+        for file in source.files:
+            path = place / file.name
+            status = "unpacked"
+            if path.is_file():
+                on_progress(0, 1, f"reading {file.name}")
+                status = "published" if sha256(path) == file.sha256 else "differs"
+            files.append(FileCheck(source.name, file.name, status))
+        if not source.files:
+            files.append(FileCheck(source.name, place.name, "unpacked"))
+    here = {check.source for check in files}
+    readable = [name for name in NAMES if name in here]
+    if "speechcmd-v1" in here and "speechcmd" not in here:
+        readable.append("speechcmd")
+    for name in readable:
+        load_dataset(TrainOptions(dataset=name, data_dir=data_dir, strict=True), on_progress)
+    return VerifyDataReport(SCHEMA, tuple(files), tuple(readable))
+
+
+def info(options: TrainOptions, on_progress: OnProgress = silent) -> InfoReport:
+    dataset = load_dataset(options, on_progress)
+    counts = {}
+    for name in ("train", "dev", "test"):
+        found = np.bincount(dataset.split(name).y, minlength=len(dataset.class_names))
+        counts[name] = dict(zip(dataset.class_names, found.tolist(), strict=True))
+    return InfoReport(
+        schema=SCHEMA,
+        name=dataset.name,
+        input_shape=dataset.input_shape,
+        counts=counts,
+        corruptions=tuple(dataset.corruptions),
+        published_corruptions=tuple(dataset.published),
+        ood={name: len(x) for name, x in dataset.ood.items()},
+        notes=dataset.notes,
+    )
+
+
+def preview(options: TrainOptions, out: Path, on_progress: OnProgress = silent) -> Path:
+    """Draws the data set to a PNG."""
+    from snapcli.data.preview import draw_preview
+
+    picture = draw_preview(load_dataset(options, on_progress))
+    with disk_errors(out, "--out"):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=out.parent, suffix=".png", delete=False) as file:
+            try:
+                picture.save(file, "PNG")
+                file.flush()
+                os.chmod(file.name, 0o644)
+                os.replace(file.name, out)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    return out

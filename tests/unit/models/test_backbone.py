@@ -1,0 +1,177 @@
+"""Backbones by name: their blocks, taps and budgets; and a user's own."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snapcli.errors import ConfigError, UsageError
+from snapcli.models import BACKBONES, Tap, default_backbone, load_backbone, own
+
+from ...conftest import need
+
+SHAPES = {
+    "dscnn-digits": (16, 16, 1),
+    "cnn-mnist": (28, 28, 1),
+    "resnet8": (32, 32, 3),
+    "dscnn": (98, 40, 1),
+    "mobilenetv2": (64, 64, 3),
+}
+
+
+def test_the_default_is_the_one_made_for_the_size() -> None:
+    assert set(SHAPES) == set(BACKBONES)
+    for name, shape in SHAPES.items():
+        assert default_backbone(shape) == name
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_outputs_are_the_blocks_and_the_logits(name: str) -> None:
+    need(tensorflow=True)
+    backbone = load_backbone(name)
+    model = backbone.build(SHAPES[name], 7)
+    assert set(model.output) == {*backbone.blocks, "logits"}
+    outputs = model(np.zeros((2, *SHAPES[name]), np.float32))
+    assert outputs["logits"].shape == (2, 7)
+    for block in backbone.blocks:
+        assert len(outputs[block].shape) == 4
+    for tap in backbone.taps(("M", "P")):
+        assert backbone.blocks.index(tap.before) + 1 == backbone.blocks.index(tap.after)
+
+
+def test_resnet8_is_mlperf_tinys() -> None:
+    """78 k parameters; ours normalises its shortcuts, where the reference has biases."""
+    need(tensorflow=True)
+    model = load_backbone("resnet8").build((32, 32, 3), 10)
+    assert sum(v.shape.num_elements() for v in model.trainable_variables) == pytest.approx(
+        78_000, rel=0.005
+    )
+
+
+def test_taps_are_named_by_letter_block_or_pair() -> None:
+    backbone = load_backbone("dscnn")
+    m, p = backbone.taps(("P", "M"))
+    assert (m.after, p.after) == ("block2", "block4")
+    assert backbone.taps(("block2",)) == (m,)
+    assert backbone.taps(("block2", "M")) == (m,)
+    assert backbone.taps(("stem:block3",)) == (Tap("stem", "block3", 32),)
+    for wrong in ("X", "stem", "block9", "stem:block9", "nowhere:block1"):
+        with pytest.raises(UsageError):
+            backbone.taps((wrong,))
+
+
+def test_an_unknown_backbone_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="'resnet9'") as caught:
+        load_backbone("resnet9")
+    assert caught.value.hint == "Did you mean resnet8?"
+
+
+SOURCE = '''
+from tf_keras import Input, Model, Sequential, layers
+
+
+def build(input_shape, classes, activation=None):
+    image = Input(input_shape)
+    x = layers.Conv2D(4, 3, 2, activation="relu", name="first")(image)
+    x = layers.Conv2D(6, 3, activation="relu", name="second")(x)
+    x = layers.GlobalAveragePooling2D()(x)
+    return Model(image, layers.Dense(classes, activation=activation)(x))
+
+
+def sure(input_shape, classes):
+    return build(input_shape, classes, "softmax")
+
+
+def named(input_shape, classes):
+    image = Input(input_shape)
+    a = layers.Conv2D(4, 3)(image)
+    b = layers.Conv2D(5, 3)(a)
+    logits = layers.Dense(classes)(layers.GlobalAveragePooling2D()(b))
+    return Model(image, {"a": a, "b": b, "logits": logits})
+
+
+def twins(input_shape, classes):
+    image = Input(input_shape)
+    return Model(image, [image, image])
+
+
+number = 3
+'''
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    need(tensorflow=True)
+    name = f"own_nets_{abs(hash(tmp_path))}"
+    (tmp_path / f"{name}.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def built(name: str, taps: list[str]) -> Any:
+    model = load_backbone(name).build((9, 9, 1), 3)
+    return own.with_taps(model, taps, name)
+
+
+def test_a_functional_model_is_tapped_by_its_layers(module: str) -> None:
+    backbone = load_backbone(f"{module}:build")
+    (tap,) = backbone.taps(("first:second",))
+    model = built(f"{module}:build", [tap.before, tap.after])
+    outputs = model(np.ones((2, 9, 9, 1), np.float32))
+    assert {k: v.shape[-1] for k, v in outputs.items()} == {"first": 4, "second": 6, "logits": 3}
+
+
+def test_a_softmax_at_the_end_is_left_off(module: str) -> None:
+    x = np.random.default_rng(0).normal(size=(5, 9, 9, 1)).astype(np.float32)
+    original = load_backbone(f"{module}:sure").build((9, 9, 1), 3)
+    probabilities = original(x).numpy()
+    logits = own.with_taps(original, ["first"], "own")(x)["logits"].numpy()
+    spread = np.exp(logits - logits.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(spread / spread.sum(axis=1, keepdims=True), probabilities, atol=1e-6)
+    assert logits.min() < 0
+
+
+def test_a_model_that_names_its_blocks_keeps_their_names(module: str) -> None:
+    assert set(built(f"{module}:named", ["a", "b"]).output) == {"a", "b", "logits"}
+
+
+def test_a_saved_model_is_a_backbone(module: str, tmp_path: Path) -> None:
+    load_backbone(f"{module}:build").build((9, 9, 1), 3).save(tmp_path / "net.keras")
+    assert set(built(str(tmp_path / "net.keras"), ["first"]).output) == {"first", "logits"}
+
+
+def test_what_cannot_be_tapped_is_named(module: str) -> None:
+    model = load_backbone(f"{module}:build").build((9, 9, 1), 3)
+    with pytest.raises(UsageError, match="no layer 'third'"):
+        own.with_taps(model, ["third"], "own")
+    with pytest.raises(UsageError, match="not a map"):
+        own.with_taps(model, [model.layers[-1].name], "own")
+    with pytest.raises(ConfigError, match="2 outputs"):
+        built(f"{module}:twins", ["first"])
+
+
+def test_a_model_for_other_data_is_refused(module: str) -> None:
+    model = built(f"{module}:build", ["first"])
+    own.check_built(model, (9, 9, 1), 3, "own")
+    for shape, classes in (((8, 9, 1), 3), ((9, 9, 1), 4)):
+        with pytest.raises(ConfigError, match="own takes"):
+            own.check_built(model, shape, classes, "own")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "message"), [(":nothing", "no 'nothing'"), (":number", "no function")]
+)
+def test_a_module_without_it_is_named(module: str, suffix: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_backbone(module + suffix)
+
+
+def test_a_module_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match="no module no_such_module"):
+        load_backbone("no_such_module:build")
+    with pytest.raises(UsageError, match=r"no model gone\.keras"):
+        load_backbone("gone.keras")
+    with pytest.raises(UsageError, match="names no tap"):
+        load_backbone("os.path:join").taps(("M",))
