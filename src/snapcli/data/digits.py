@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits as load_sklearn_digits
 from sklearn.datasets import load_sample_images
 from sklearn.model_selection import train_test_split
 
-from snapcli.data import corruptions
+from snapcli.data.corruptions import digits as corruptions
 from snapcli.data.dataset import Dataset, Images, Split
 
 SIZE = 16

@@ -1,0 +1,1 @@
+"""Image corruptions with severities 1 to 5."""
