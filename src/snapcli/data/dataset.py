@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.data.corruptions.types import Corruption
+
 Raw = NDArray[Any]
 """Examples as they are stored: images [n, height, width, channels], uint8 or float32 in [0, 1];
 clips [n, samples], int16."""
 Inputs = NDArray[np.float32]
 """What a network takes: [n, height, width, channels]."""
-Corruption = Callable[[NDArray[np.float32], int, np.random.Generator], NDArray[np.float32]]
-"""(real-valued examples, severity 1-5, generator) -> corrupted ones of the same shape."""
 
 SEVERITIES = (1, 2, 3, 4, 5)
 # What the largest stored number stands for: images span [0, 1], sound [-1, 1).

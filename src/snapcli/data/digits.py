@@ -11,7 +11,7 @@ from scipy import ndimage
 from sklearn.datasets import load_digits as load_sklearn_digits
 from sklearn.datasets import load_sample_images
 
-from snapcli.data import corruptions
+from snapcli.data.corruptions import digits as corruptions
 from snapcli.data.dataset import Dataset, Inputs, Split, as_they_are
 from snapcli.data.request import Request
 from snapcli.data.splits import named, without_share

@@ -1,4 +1,4 @@
-"""Image corruptions with severities 1 to 5, for small grey images with a dark background.
+"""The digits' own corruptions: for small grey images with a dark background.
 
 Each function takes images [n, height, width, channels] in [0, 1], a severity and a
 generator, and returns new images of the same shape and range. The tables are fixed:
@@ -8,7 +8,11 @@ they were chosen by looking at the images, before any head was trained.
 import numpy as np
 from scipy import ndimage
 
+<<<<<<< HEAD:src/snapcli/data/corruptions.py
 from snapcli.data.dataset import Inputs as Images
+=======
+from snapcli.data.corruptions.types import Images
+>>>>>>> images:src/snapcli/data/corruptions/digits.py
 
 
 def _clip(x: np.ndarray) -> Images:
