@@ -38,9 +38,7 @@ def test_files_land_in_the_folder_whatever_the_archive_calls_its_top(
 ) -> None:
     members = {f"{top}{name}": name.encode() for name in ("a.txt", "b/c.txt", "b/d/e.txt")}
     path = tmp_path / f"archive.{kind}"
-    zipped(path, members) if kind == "zip" else tar(
-        path, members, "w" if kind == "tar" else "w:gz"
-    )
+    zipped(path, members) if kind == "zip" else tar(path, members, "w" if kind == "tar" else "w:gz")
     unpack(path, tmp_path / "out", "toy")
     found = content(tmp_path / "out")
     assert found == {f"toy/{n}": n.encode() for n in ("a.txt", "b/c.txt", "b/d/e.txt")}

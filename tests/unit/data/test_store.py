@@ -86,9 +86,7 @@ def put(store: Store, root: int, toy: Source) -> Path:
     return folder
 
 
-def test_the_folders_are_searched_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folders_are_searched_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "given").mkdir()
     monkeypatch.setenv("SNAP_DATA_DIR", str(tmp_path / "named"))
     monkeypatch.setenv("SNAP_CACHE_DIR", str(tmp_path / "cache"))

@@ -1,5 +1,7 @@
 """Accuracy-drop events: the window, the band, the rules of merging and discarding."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -75,13 +77,11 @@ def test_a_stream_may_end_in_an_event() -> None:
 
 
 @given(streams, st.integers(1, 30), st.floats(0.1, 1.0))
-def test_events_are_ordered_long_and_apart(
-    correct: np.ndarray, window: int, mean: float
-) -> None:
+def test_events_are_ordered_long_and_apart(correct: np.ndarray, window: int, mean: float) -> None:
     events = find_events(correct, Band(mean, 0.0), window)
     for event in events:
         assert event.offset - event.onset >= window
-    for before, after in zip(events, events[1:], strict=False):
+    for before, after in pairwise(events):
         assert after.onset - before.offset >= window
     active = event_frames(events, len(correct))
     assert active.sum() == sum(e.offset - e.onset for e in events)
@@ -94,7 +94,7 @@ def _near(low: np.ndarray, window: int) -> np.ndarray:
     """Frames that are low, or lie in a gap shorter than a window between low ones."""
     places = np.flatnonzero(low)
     found = set(places.tolist())
-    for a, b in zip(places, places[1:], strict=False):
+    for a, b in pairwise(places):
         if b - a - 1 < window:
             found |= set(range(a, b))
     return np.array(sorted(found), int)

@@ -67,7 +67,7 @@ def test_an_unknown_backbone_is_answered_with_the_known_ones() -> None:
     assert caught.value.hint == "Did you mean resnet8?"
 
 
-SOURCE = '''
+SOURCE = """
 from tf_keras import Input, Model, Sequential, layers
 
 
@@ -97,7 +97,7 @@ def twins(input_shape, classes):
 
 
 number = 3
-'''
+"""
 
 
 @pytest.fixture

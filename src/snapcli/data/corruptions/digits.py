@@ -8,11 +8,7 @@ they were chosen by looking at the images, before any head was trained.
 import numpy as np
 from scipy import ndimage
 
-<<<<<<< HEAD:src/snapcli/data/corruptions.py
-from snapcli.data.dataset import Inputs as Images
-=======
 from snapcli.data.corruptions.types import Images
->>>>>>> images:src/snapcli/data/corruptions/digits.py
 
 
 def _clip(x: np.ndarray) -> Images:
