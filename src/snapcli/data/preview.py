@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 from snapcli.data.dataset import SEVERITIES, Dataset, Raw, as_real
 
 _CLASSES, _PER_CLASS = 20, 6
-_TILE = 64  # pixels a tile is at least high
+_TILE = 80  # pixels that a tile is at least high
 _GAP, _LABEL, _HEAD = 4, 150, 34
 _INK, _PAPER = (30, 30, 30), (255, 255, 255)
 # Quiet to loud, from dark blue over green to yellow: equal steps look equally bright.
@@ -65,7 +65,7 @@ def _heat(values: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 def _tile(picture: NDArray[np.uint8]) -> Image.Image:
     image = Image.fromarray(picture[..., 0] if picture.shape[-1] == 1 else picture).convert("RGB")
-    scale = max(1, _TILE // image.height)
+    scale = -(-_TILE // image.height)
     size = (image.width * scale, image.height * scale)
     return image.resize(size, Image.Resampling.NEAREST)
 

@@ -4,6 +4,8 @@ What the device carries is fitted on what the device computes: tap weights, temp
 and threshold come from dev scores of the integer reference.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -45,7 +47,8 @@ from snapcli.score.weights import tap_weights
 from snapcli.stages.calibrate import conditions, ood_features
 from snapcli.stages.recipe import run_recipe
 
-_CHUNK = 500
+# Few enough at once that their activations stay in the processor's cache.
+_CHUNK = 64
 # Training examples that set the ranges inside of the heads.
 _RANGE_EXAMPLES = 2000
 
@@ -132,16 +135,22 @@ def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Ke
     tensor = body.graph.tensors[body.graph.input]
     found: dict[Key, RawScores] = {}
     done = 0
-    for key, x in evaluation.each():
-        parts = []
-        for start in range(0, len(x), _CHUNK):
-            parts.append(body.run(tensor.quantize(x[start : start + _CHUNK])))
-            done += len(parts[-1].logits)
-            on_progress(done, evaluation.examples, f"examples through int8, {key.condition}")
-        found[key] = RawScores(
-            np.concatenate([p.surprisal_q16 for p in parts]),
-            np.concatenate([p.logits for p in parts]),
-        )
+
+    def scored(x: np.ndarray) -> RawScores:
+        return body.run(tensor.quantize(x))
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for key, x in evaluation.each():
+            parts = []
+            chunks = (x[start : start + _CHUNK] for start in range(0, len(x), _CHUNK))
+            for part in pool.map(scored, chunks):
+                parts.append(part)
+                done += len(part.logits)
+                on_progress(done, evaluation.examples, f"examples through int8, {key.condition}")
+            found[key] = RawScores(
+                np.concatenate([p.surprisal_q16 for p in parts]),
+                np.concatenate([p.logits for p in parts]),
+            )
     return found
 
 

@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import check_dataset, load_dataset
+from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
 from snapcli.models import default_backbone, load_backbone
@@ -67,9 +68,10 @@ def train(
     with disk_errors(run.root):
         trainer.fit(checkpoint, on_epoch)
     heads = trainer.fitted_heads()
+    evaluation = Evaluation(dataset, recipe.calibrate.limit)
     dev, test = (
-        pooled_activations(trainer.model, dataset.front_end(split.x), trainer.tapped())
-        for split in (dataset.dev, dataset.test)
+        pooled_activations(trainer.model, evaluation.inputs(Key(split, "clean")), trainer.tapped())
+        for split in ("dev", "test")
     )
     surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
     seconds = sum(p.seconds for p in trainer.history)
