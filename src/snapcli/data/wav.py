@@ -1,0 +1,84 @@
+"""WAV files as mono float32 signals, and their resampling."""
+
+import io
+import math
+import warnings
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import wavfile
+from scipy.signal import resample_poly
+
+from snapcli.errors import ArtifactError
+
+Signal = NDArray[np.float32]
+
+# warnings.catch_warnings swaps a list that all threads share.
+_ONE_AT_A_TIME = Lock()
+
+
+def _unreadable(path: Path, reason: str) -> ArtifactError:
+    return ArtifactError(
+        f"cannot read {path}: {reason}", "Replace it with an uncompressed WAV file, or remove it."
+    )
+
+
+def _unit(samples: np.ndarray) -> np.ndarray:
+    """Samples of any type in [-1, 1]; scipy gives 24 bits as the upper ones of 32."""
+    if samples.dtype == np.uint8:
+        return (samples.astype(np.float32) - 128.0) / 128.0
+    if np.issubdtype(samples.dtype, np.signedinteger):
+        return samples / np.float32(2.0 ** (8 * samples.itemsize - 1))
+    return np.clip(samples, -1.0, 1.0)
+
+
+def _decoded(content: bytes) -> tuple[int, np.ndarray]:
+    """Rate and samples [k] or [k, channels] of the type they are stored in."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore", wavfile.WavFileWarning)
+        return wavfile.read(io.BytesIO(content))
+
+
+def read_wav(path: Path) -> tuple[int, Signal]:
+    """Sample rate in Hz and samples [k], k > 0, in [-1, 1]; channels are averaged.
+
+    PCM of 8 to 32 bits and floats; floats beyond full scale are clipped. Everything else, from
+    a missing file to a compressed one, raises ArtifactError.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "the system refuses") from error
+    if not content:
+        raise _unreadable(path, "it is empty")
+    promised = 8 + int.from_bytes(content[4:8], "little")
+    # Some writers count a last padding byte that they do not write.
+    if content.startswith(b"RIFF") and len(content) + 1 < promised:
+        raise _unreadable(path, f"it ends after {len(content)} of {promised} bytes")
+    try:
+        rate, samples = _decoded(content)
+    except ValueError as error:
+        raise _unreadable(path, str(error).partition("\n")[0]) from error
+    except Exception as error:  # A damaged header leads scipy to almost any of them.
+        raise _unreadable(path, "its header is damaged") from error
+    if rate == 0 or samples.size == 0:
+        raise _unreadable(path, "it holds no sound")
+    if not np.isfinite(samples).all():
+        raise _unreadable(path, "it holds samples that are not finite")
+    unit = _unit(samples)
+    mono = unit if unit.ndim == 1 else unit.mean(axis=1)
+    return rate, mono.astype(np.float32, copy=False)
+
+
+def resample(signal: Signal, from_rate: int, to_rate: int) -> Signal:
+    """The signal [k] at another rate in Hz: [ceil(k * to_rate / from_rate)], in [-1, 1].
+
+    What the low-pass filter rings beyond full scale is clipped.
+    """
+    if from_rate == to_rate:
+        return signal
+    common = math.gcd(from_rate, to_rate)
+    resampled = resample_poly(signal, to_rate // common, from_rate // common)
+    return np.clip(resampled, -1.0, 1.0).astype(np.float32)
