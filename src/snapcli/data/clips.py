@@ -16,6 +16,8 @@ from snapcli.data.wav import read_wav, resample
 CLIP_SAMPLES = SAMPLE_RATE
 INT16 = np.dtype(np.int16)
 AUGMENTS = ("shift", "noise", "gain", "spec")
+# The rest stays as it was recorded: a network should know quiet rooms too.
+_NOISY_SHARE = 0.8
 Noise = tuple[NDArray[np.float32], ...]
 
 
@@ -53,7 +55,8 @@ def clip_augment(
         if "shift" in chosen:
             clips = shift(clips, rng)
         if "noise" in chosen:
-            clips = mix_noise(clips, noise, rng)
+            noisy = rng.random(len(clips)) < _NOISY_SHARE
+            clips = np.where(noisy[:, None], mix_noise(clips, noise, rng), clips)
         if "gain" in chosen:
             clips = gain(clips, rng)
         return clips

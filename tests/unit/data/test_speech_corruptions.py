@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal
 
-from snapcli.data import corruptions_speech
-from snapcli.data.corruptions_speech import (
+from snapcli.data.corruptions import speech
+from snapcli.data.corruptions.speech import (
     band_limit,
     butterworth,
     compression,
@@ -183,7 +183,7 @@ def test_reverb_convolves_with_rooms_of_its_severity(severity: int) -> None:
 
 def test_reverb_is_scipys_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms = room_responses(np.array([0.3, 0.4]), np.array([0.0, 0.02]), np.random.default_rng(0))
-    monkeypatch.setattr(corruptions_speech, "room_responses", lambda *_: rooms)
+    monkeypatch.setattr(speech, "room_responses", lambda *_: rooms)
     clips = words()[:2] * np.float32(0.2)
     found = reverb(clips, 1, np.random.default_rng(0))
     for clip, room, heard in zip(clips, rooms, found, strict=True):
