@@ -5,8 +5,7 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -77,9 +76,13 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
                 yield member.name, plain, raw.tell()
 
 
-@contextmanager
-def tar_members(archive: Path) -> Iterator[dict[str, IO[bytes]]]:
-    """{name: content} of the files of a small tar, read without unpacking it."""
+def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Those files of a tar that are named, in one pass and without unpacking it; what tarfile and
+    gzip raise for a damaged one is the caller's."""
+    found = {}
     with tarfile.open(archive) as content:
-        found = {m.name: content.extractfile(m) for m in content if m.isreg()}
-        yield {name: file for name, file in found.items() if file is not None}
+        for member in content:
+            file = content.extractfile(member) if member.name in names else None
+            if file is not None:
+                found[member.name] = file.read()
+    return found

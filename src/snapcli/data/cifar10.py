@@ -25,7 +25,7 @@ def load_cifar10(request: Request) -> Dataset:
     foreign = store.require(catalogue.SVHN, request.on_progress)
     whole = {name: Split(x, y, named(name, len(y))) for name, (x, y) in content.items()}
     train, dev = without_share(whole["train"], _DEV_SHARE)
-    published = store.locate(catalogue.CIFAR10_C)
+    published = store.find(catalogue.CIFAR10_C, request.on_progress)
     return Dataset(
         name="cifar10",
         class_names=CLASSES,
@@ -36,15 +36,15 @@ def load_cifar10(request: Request) -> Dataset:
         ood={"svhn": read_svhn(foreign / "test_32x32.mat")[0]},
         front_end=normalise.normalised(*normalise.CIFAR10),
         augment=image_augment(request, ("crop", "flip", "jitter")),
-        published=_published(published) if published else {},
+        published=_published(published, whole["test"]) if published else {},
     )
 
 
-def _published(folder: Path) -> dict[str, Published]:
+def _published(folder: Path, test: Split) -> dict[str, Published]:
     """CIFAR-10-C stacks the five severities of a type in one file."""
     paths = {name: folder / f"{name}.npy" for name in COMMON}
     return {
-        name: Published(SEVERITIES, partial(read_corrupted, path, len(SEVERITIES)))
+        name: Published(SEVERITIES, partial(read_corrupted, path, test.x.shape, len(SEVERITIES)))
         for name, path in paths.items()
         if path.is_file()
     }

@@ -40,4 +40,5 @@ def cached(identity: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.nd
             f"the cache {path.parent} cannot be written: {error.strerror or error}",
             "Free some space, or name another folder in SNAP_CACHE_DIR.",
         ) from None
+    array.flags.writeable = False  # as it comes from the cache
     return array

@@ -1,34 +1,37 @@
 """The published image formats: idx.gz, CIFAR's pickles in a tar, SVHN's .mat, -C's .npy."""
 
 import gzip
+import io
+import math
 import pickle
-import tarfile
+import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.archive import tar_members
+from snapcli.data.archive import read_members
 from snapcli.errors import ArtifactError
 
-_AGAIN = "Remove it and fetch it again: snap data fetch"
+_AGAIN = "Remove it: snap fetches it again when it is needed."
 
 
-def read_idx(path: Path) -> NDArray[np.uint8]:
-    """An idx file of bytes, plain or gzipped: [n, ...] uint8."""
+def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
+    """An idx file of bytes, plain or gzipped: uint8 with this many axes."""
     try:
         raw = path.read_bytes()
         data = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
         if len(data) < 4 or data[:3] != b"\x00\x00\x08":
             raise ValueError("it is no idx file of bytes")
-        axes = data[3]
+        if data[3] != axes:
+            raise ValueError(f"it has {data[3]} axes instead of {axes}")
         header = 4 + 4 * axes
         shape = tuple(int(n) for n in np.frombuffer(data, ">u4", axes, 4))
-        if len(data) - header != int(np.prod(shape, dtype=np.int64)):
-            raise ValueError(f"it is cut short: its header says {shape}")
+        if len(data) - header != math.prod(shape):
+            raise ValueError(f"its header says {shape}, but {len(data) - header:,} bytes follow")
         return np.frombuffer(data, np.uint8, offset=header).reshape(shape).copy()
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ArtifactError(f"{path} cannot be read: {_reason(error)}", _AGAIN) from None
 
 
@@ -55,25 +58,30 @@ def read_cifar10(folder: Path) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.
     """{"train" | "test": (images [n, 32, 32, 3] uint8, labels [n])} of cifar-10-python.tar.gz."""
     archive = folder / "cifar-10-python.tar.gz"
     top = "cifar-10-batches-py"
-    names = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
+    batches = {
+        "train": [f"{top}/data_batch_{i}" for i in range(1, 6)],
+        "test": [f"{top}/test_batch"],
+    }
     try:
-        with tar_members(archive) as files:
-            return {
-                split: _joined([_batch(files[f"{top}/{name}"]) for name in batches])
-                for split, batches in names.items()
-            }
-    except KeyError as error:
-        raise ArtifactError(f"{archive} has no file {error}", _AGAIN) from None
-    except (OSError, EOFError, ValueError, tarfile.TarError, pickle.UnpicklingError) as error:
+        files = read_members(archive, {name for names in batches.values() for name in names})
+        return {
+            split: _joined([_batch(files, name) for name in names])
+            for split, names in batches.items()
+        }
+    except Exception as error:  # gzip, tar and pickle raise what their parts raise
         raise ArtifactError(f"{archive} cannot be read: {_reason(error)}", _AGAIN) from None
 
 
-def _batch(file: IO[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    content = _ArraysOnly(file, encoding="bytes").load()
+def _batch(files: dict[str, bytes], name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    if name not in files:
+        raise ValueError(f"it has no {name}")
+    content = _ArraysOnly(io.BytesIO(files[name]), encoding="bytes").load()
     planes = np.asarray(content[b"data"], np.uint8).reshape(-1, 3, 32, 32)
     labels = np.asarray(content[b"labels"], np.int64)
     if len(labels) != len(planes):
-        raise ValueError(f"{len(planes)} images but {len(labels)} labels")
+        raise ValueError(f"{name} has {len(planes)} images but {len(labels)} labels")
+    if not np.isin(labels, np.arange(10)).all():
+        raise ValueError(f"{name} has labels beyond 0 to 9")
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
 
 
@@ -96,15 +104,18 @@ def read_svhn(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return images, labels
 
 
-def read_corrupted(path: Path, severities: int, severity: int) -> NDArray[np.uint8]:
-    """The images [n, h, w, c] of one severity of a -C file, which holds all of them in turn."""
+def read_corrupted(
+    path: Path, shape: tuple[int, ...], severities: int, severity: int
+) -> NDArray[np.uint8]:
+    """One severity of a -C file, which holds all of them in turn; shape: that of the test images,
+    [n, h, w, c], to which they belong one by one."""
     try:
-        everything = np.load(path, mmap_mode="r", allow_pickle=False)
-        count = len(everything) // severities
-        images = np.asarray(everything[(severity - 1) * count : severity * count], np.uint8)
+        everything = np.lib.format.open_memmap(path, mode="r")
+        if everything.dtype != np.uint8:
+            raise ValueError(f"it holds {everything.dtype} instead of bytes")
+        return np.array(everything.reshape(severities, *shape)[severity - 1])
     except (OSError, EOFError, ValueError) as error:
         raise ArtifactError(f"{path} cannot be read: {_reason(error)}", _AGAIN) from None
-    return images if images.ndim == 4 else images[..., None]
 
 
 def _reason(error: Exception) -> str:

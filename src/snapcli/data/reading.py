@@ -48,31 +48,30 @@ def read_all(
 ) -> Reading:
     """read(path) of every file, each of this shape and type; it raises ArtifactError for a broken
     one. identity: all that the result depends on."""
-    good = np.ones(len(paths), bool)
+    # One table: what was read, and whether it could be, are kept or lost together.
+    row = np.dtype([("x", dtype, shape), ("good", bool)], align=True)
 
-    def compute() -> Raw:
-        x = np.zeros((len(paths), *shape), dtype)
+    def compute() -> NDArray[Any]:
+        table = np.zeros(len(paths), row)
 
         def one(i: int) -> None:
             try:
-                x[i] = read(paths[i])
+                table["x"][i] = read(paths[i])
+                table["good"][i] = True
             except ArtifactError:
-                good[i] = False
+                pass  # told of below
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for done, _ in enumerate(pool.map(one, range(len(paths)), chunksize=64), start=1):
+            for done, _ in enumerate(pool.map(one, range(len(paths))), start=1):
                 if done % 256 == 0 or done == len(paths):
                     on_progress(done, len(paths), "files read")
-        return x
+        return table
 
-    x = cached({**identity, "part": "x"}, compute)
-    good = cached({**identity, "part": "good"}, lambda: good)
-    if good.all():
-        return Reading(x, np.arange(len(paths)), ())
+    table = cached(identity, compute)
+    x, good = table["x"], table["good"]
     kept = np.flatnonzero(good)
-    return Reading(
-        x[kept], kept, tuple(_trouble(read, paths[int(i)]) for i in np.flatnonzero(~good))
-    )
+    broken = tuple(_trouble(read, paths[int(i)]) for i in np.flatnonzero(~good))
+    return Reading(x[kept] if broken else x, kept, broken)
 
 
 def _trouble(read: Callable[[Path], Raw], path: Path) -> str:

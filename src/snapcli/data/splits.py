@@ -12,11 +12,12 @@ def without_share(split: Split, share: float) -> tuple[Split, Split]:
     """(what is left, the share of it), stratified by class; both in an order without a pattern."""
     from sklearn.model_selection import train_test_split
 
-    counts = np.bincount(split.y)
-    rare = int(counts[counts > 0].min())
-    if rare < 2 or share * len(split) < np.count_nonzero(counts):
+    _, first, counts = np.unique(split.y, return_index=True, return_counts=True)
+    rare = np.argmin(counts)
+    if share * counts[rare] < 1:
         raise ConfigError(
-            f"a class has {rare} examples, too few to set {share:.0%} of the data apart",
+            f"the class of {split.origins[first[rare]]} has {counts[rare]} examples, too few to "
+            f"set {100 * share:.3g} % of them apart",
             "Give every class at least ten examples.",
         )
     rest, part = train_test_split(

@@ -26,24 +26,21 @@ class Store:
 
     def locate(self, source: Source) -> Path | None:
         """The folder that holds the source's content, or else all of its files."""
-        for root in self.roots:
-            for name in source.unpacked:
-                if _holds_something(root / name):
-                    return root / name
-            folder = root / source.folder
-            if source.files and all((folder / file.name).is_file() for file in source.files):
-                return folder
-        return None
+        content = (root / name for root in self.roots for name in source.unpacked)
+        packed = (root / source.folder for root in self.roots)
+        return next((folder for folder in content if _holds_something(folder)), None) or next(
+            (folder for folder in packed if _holds_files(folder, source)), None
+        )
+
+    def find(self, source: Source, on_progress: OnProgress = silent) -> Path | None:
+        """Like locate; an archive that has to be is unpacked."""
+        folder = self.locate(source)
+        return self._content(source, folder, on_progress) if folder else None
 
     def require(self, source: Source, on_progress: OnProgress = silent) -> Path:
-        """Like locate; what is nowhere is downloaded, an archive that has to be is unpacked."""
-        folder = self.locate(source)
-        if folder is None:
-            folder = self.fetch(source, on_progress)
-        if source.unpacked and not self._is_unpacked(folder, source):
-            unpack(folder / source.files[0].name, self.cache, source.unpacked[0], on_progress)
-            folder = self.cache / source.unpacked[0]
-        return folder
+        """Like find; what is nowhere is downloaded."""
+        folder = self.locate(source) or self.fetch(source, on_progress)
+        return self._content(source, folder, on_progress)
 
     def fetch(self, source: Source, on_progress: OnProgress = silent) -> Path:
         """Downloads into the cache."""
@@ -56,12 +53,20 @@ class Store:
         download(source, folder, on_progress)
         return folder
 
-    def _is_unpacked(self, folder: Path, source: Source) -> bool:
-        return any(folder == root / name for root in self.roots for name in source.unpacked)
+    def _content(self, source: Source, folder: Path, on_progress: OnProgress) -> Path:
+        unpacked = (root / name for root in self.roots for name in source.unpacked)
+        if not source.unpacked or folder in unpacked:
+            return folder
+        unpack(folder / source.files[0].name, self.cache, source.unpacked[0], on_progress)
+        return self.cache / source.unpacked[0]
 
 
 def _holds_something(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
+
+
+def _holds_files(folder: Path, source: Source) -> bool:
+    return bool(source.files) and all((folder / file.name).is_file() for file in source.files)
 
 
 def open_store(data_dir: str = "") -> Store:

@@ -17,36 +17,27 @@ from snapcli.errors import ArtifactError
 _SHAPE = (64, 64, 3)
 _DEV_SHARE = 0.1
 _SEED = 0
+_PUT = "Put the content of tiny-imagenet-200.zip there."
 
 
 def load_tinyimagenet(request: Request) -> Dataset:
     """Train and dev (stratified) from the official training images, test from the official
     validation images, which are the labelled ones that nobody trains on."""
     folder = request.store.require(catalogue.TINYIMAGENET, request.on_progress)
-    wnids = sorted(_lines(folder / "wnids.txt"))
+    wnids = sorted({wnid for (wnid,) in _rows(folder / "wnids.txt", 1)})
     order = np.random.default_rng(_SEED).permutation(len(wnids))
     known = sorted(wnids[i] for i in order[: len(wnids) // 2])
-    train_paths = {
-        path: wnid
-        for wnid in known
-        for path in sorted((folder / "train" / wnid / "images").glob("*.JPEG"))
+    validation = {
+        folder / "val" / "images" / file: wnid
+        for file, wnid in _rows(folder / "val" / "val_annotations.txt", 2)
     }
-    test_paths, foreign_paths = {}, []
-    for line in _lines(folder / "val" / "val_annotations.txt"):
-        file, wnid, *_ = line.split("\t")
-        path = folder / "val" / "images" / file
-        if wnid in known:
-            test_paths[path] = wnid
-        else:
-            foreign_paths.append(path)
     broken: list[str] = []
 
     def read(paths: list[Path]) -> tuple[Raw, np.ndarray]:
         there = [path for path in paths if path.is_file()]
         if not there:
-            raise ArtifactError(
-                f"{folder} lacks images", "Put the content of tiny-imagenet-200.zip there."
-            )
+            raise ArtifactError(f"{folder} lacks images", _PUT)
+        broken.extend(f"{path} is not there" for path in sorted(set(paths) - set(there)))
         identity = {"pictures": listing(there, folder), "shape": _SHAPE}
         reading = read_all(
             there,
@@ -61,29 +52,44 @@ def load_tinyimagenet(request: Request) -> Dataset:
 
     def split(paths: dict[Path, str]) -> Split:
         x, origins = read(list(paths))
-        label = {str(p.relative_to(folder)): known.index(wnid) for p, wnid in paths.items()}
-        return Split(x, np.array([label[o] for o in origins], np.int64), origins)
+        y = np.array([known.index(paths[folder / origin]) for origin in origins], np.int64)
+        lacking = np.flatnonzero(np.bincount(y, minlength=len(known)) == 0)
+        if len(lacking):
+            raise ArtifactError(f"{folder} lacks images of {known[lacking[0]]}", _PUT)
+        return Split(x, y, origins)
 
-    train, dev = without_share(split(train_paths), _DEV_SHARE)
-    words = dict(line.split("\t", 1) for line in _lines(folder / "words.txt") if "\t" in line)
+    official = split(
+        {
+            path: wnid
+            for wnid in known
+            for path in sorted((folder / "train" / wnid / "images").glob("*.JPEG"))
+        }
+    )
+    train, dev = without_share(official, _DEV_SHARE)
+    test = split({path: wnid for path, wnid in validation.items() if wnid in known})
+    foreign, _ = read([path for path, wnid in validation.items() if wnid not in known])
+    words = {wnid: name for wnid, name in _rows(folder / "words.txt", 2)}
     return Dataset(
         name="tinyimagenet",
         class_names=tuple(words.get(wnid, wnid).partition(",")[0] for wnid in known),
         train=train,
         dev=dev,
-        test=split(test_paths),
+        test=test,
         corruptions=COMMON,
-        ood={"other-classes": read(foreign_paths)[0]},
+        ood={"other-classes": foreign},
         front_end=normalise.normalised(*normalise.IMAGENET),
         augment=image_augment(request, ("resized-crop", "flip", "jitter", "grey")),
         notes=broken_note(broken, request.strict),
     )
 
 
-def _lines(path: Path) -> list[str]:
+def _rows(path: Path, columns: int) -> list[tuple[str, ...]]:
+    """The first columns of the lines of a table with tabs."""
     try:
-        return path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ArtifactError(
-            f"{path} cannot be read", "It comes with TinyImageNet-200: put it there."
-        ) from None
+        raise ArtifactError(f"{path} cannot be read", _PUT) from None
+    rows = [tuple(line.split("\t")[:columns]) for line in lines if line.strip()]
+    if any(len(row) < columns for row in rows):
+        raise ArtifactError(f"{path} is damaged: a line has fewer than {columns} columns", _PUT)
+    return rows

@@ -2,6 +2,7 @@
 
 import io
 import math
+import struct
 import warnings
 from pathlib import Path
 from threading import Lock
@@ -15,6 +16,7 @@ from snapcli.errors import ArtifactError
 
 Signal = NDArray[np.float32]
 
+_BYTE_ORDER = {b"RIFF": "<", b"RIFX": ">"}
 # warnings.catch_warnings swaps a list that all threads share.
 _ONE_AT_A_TIME = Lock()
 
@@ -70,6 +72,36 @@ def read_wav(path: Path) -> tuple[int, Signal]:
     unit = _unit(samples)
     mono = unit if unit.ndim == 1 else unit.mean(axis=1)
     return rate, mono.astype(np.float32, copy=False)
+
+
+def rate_of(path: Path) -> tuple[int, int, float]:
+    """(rate in Hz, channels, seconds) by the header of a WAV file; the samples are not read."""
+    try:
+        with path.open("rb") as file:
+            form = file.read(12)
+            if form[:4] not in _BYTE_ORDER or form[8:] != b"WAVE":
+                raise ValueError("it is no WAV file")
+            order, rate, channels, frame_bytes = _BYTE_ORDER[form[:4]], 0, 0, 0
+            while True:
+                name, length = struct.unpack(f"{order}4sI", file.read(8))
+                start = file.tell()
+                if name == b"fmt ":
+                    _, channels, rate, _, frame_bytes = struct.unpack(
+                        f"{order}HHIIH", file.read(14)
+                    )
+                if name == b"data":
+                    if not rate * channels * frame_bytes:
+                        raise ValueError("its header is damaged")
+                    # Who writes into a pipe cannot know the length, and promises too much.
+                    held = min(length, path.stat().st_size - start)
+                    return rate, channels, held / frame_bytes / rate
+                file.seek(start + length + length % 2)
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "the system refuses") from error
+    except struct.error as error:
+        raise _unreadable(path, "its header is cut short") from error
+    except ValueError as error:
+        raise _unreadable(path, str(error)) from error
 
 
 def resample(signal: Signal, from_rate: int, to_rate: int) -> Signal:
