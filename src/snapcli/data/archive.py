@@ -5,12 +5,17 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from snapcli.errors import ArtifactError
 from snapcli.progress import OnProgress, silent
+
+
+# What the readers of archives raise for damaged ones; RuntimeError is for a locked zip.
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 
 
 def unpack(archive: Path, root: Path, name: str, on_progress: OnProgress = silent) -> None:
@@ -31,7 +36,7 @@ def unpack(archive: Path, root: Path, name: str, on_progress: OnProgress = silen
                 with target.open("wb") as out:
                     shutil.copyfileobj(content, out)
                 on_progress(done >> 20, archive.stat().st_size >> 20, f"MiB of {archive.name}")
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        except (*_DAMAGE, OSError) as error:
             raise ArtifactError(
                 f"{archive} cannot be unpacked: {error}", "Remove it and fetch it again."
             ) from None
@@ -74,6 +79,13 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
                         "Do not use that file.",
                     )
                 yield member.name, plain, raw.tell()
+            _read_to_end(content)
+
+
+def _read_to_end(tar: tarfile.TarFile) -> None:
+    """The sum over a compressed archive comes after the end of the tar within it."""
+    while tar.fileobj and tar.fileobj.read(1 << 20):
+        pass
 
 
 def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
@@ -85,4 +97,5 @@ def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
             file = content.extractfile(member) if member.name in names else None
             if file is not None:
                 found[member.name] = file.read()
+        _read_to_end(content)
     return found

@@ -99,6 +99,8 @@ def read_svhn(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         content = loadmat(path, variable_names=["X", "y"])
         images = np.ascontiguousarray(content["X"].transpose(3, 0, 1, 2), np.uint8)
         labels = content["y"].reshape(-1).astype(np.int64) % 10
+        if len(images) != len(labels):
+            raise ValueError(f"it has {len(images)} images but {len(labels)} labels")
     except Exception as error:  # scipy's reader raises what its parts raise
         raise ArtifactError(f"{path} cannot be read: {_reason(error)}", _AGAIN) from None
     return images, labels

@@ -68,10 +68,10 @@ def load_tinyimagenet(request: Request) -> Dataset:
     train, dev = without_share(official, _DEV_SHARE)
     test = split({path: wnid for path, wnid in validation.items() if wnid in known})
     foreign, _ = read([path for path, wnid in validation.items() if wnid not in known])
-    words = {wnid: name for wnid, name in _rows(folder / "words.txt", 2)}
+    words = {wnid: names.partition(",")[0] for wnid, names in _rows(folder / "words.txt", 2)}
     return Dataset(
         name="tinyimagenet",
-        class_names=tuple(words.get(wnid, wnid).partition(",")[0] for wnid in known),
+        class_names=tuple(words.get(wnid, wnid) for wnid in known),
         train=train,
         dev=dev,
         test=test,

@@ -5,9 +5,10 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from snapcli.data.archive import unpack
+from snapcli.data.archive import read_members, unpack
 from snapcli.errors import ArtifactError
 
 
@@ -87,6 +88,25 @@ def test_a_damaged_archive_is_an_error_and_leaves_nothing(
     with pytest.raises(ArtifactError, match="cannot be unpacked"):
         unpack(path, tmp_path / "out", "toy")
     assert not (tmp_path / "out" / "toy").exists()
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_a_wrong_byte_is_an_error_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"archive.{kind}"
+    noise = np.random.default_rng(0).bytes(30_000)
+    members = {"a": noise, "b": noise[::-1]}
+    zipped(path, members) if kind == "zip" else tar(path, members)
+    whole = path.read_bytes()
+    for place in range(100, 60_000, 2_500):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(ArtifactError, match="cannot be unpacked"):
+            unpack(path, tmp_path / "out", "toy")
+        assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_named_files_of_a_tar_are_read_and_no_others(tmp_path: Path) -> None:
+    path = tar(tmp_path / "a.tar.gz", {"a": b"1", "b/c": b"2", "d": b"3"})
+    assert read_members(path, {"b/c", "d", "e"}) == {"b/c": b"2", "d": b"3"}
 
 
 def test_an_earlier_folder_is_replaced(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.io import wavfile
 
-from snapcli.data.wav import read_wav, resample
+from snapcli.data.wav import rate_of, read_wav, resample
 from snapcli.errors import ArtifactError
 
 
@@ -244,3 +244,92 @@ def test_resampling_stays_within_full_scale() -> None:
     found = resample(square, 16_000, 48_000)
     assert np.abs(found).max() == 1
     np.testing.assert_array_equal(resample(square, 16_000, 16_000), square)
+
+
+# ---- The header alone -------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("channels", [1, 2, 5])
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+def test_the_header_says_what_the_samples_do(
+    tmp_path: Path, width: int, channels: int, rate: int
+) -> None:
+    path = written(tmp_path / "a.wav", bytes(12_345 * width * channels), width, channels, rate)
+    assert rate_of(path) == (rate, channels, 12_345 / rate)
+    assert rate_of(path)[0] == read_wav(path)[0]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.float32, np.float64])
+def test_the_header_of_what_scipy_writes(tmp_path: Path, dtype: type) -> None:
+    path = tmp_path / "a.wav"
+    wavfile.write(path, 22_050, np.zeros((441, 2), dtype))
+    assert rate_of(path) == (22_050, 2, 0.02)
+
+
+def chunk(name: bytes, content: bytes, order: str = "<") -> bytes:
+    """With the byte of padding that follows an odd length."""
+    return struct.pack(f"{order}4sI", name, len(content)) + content + bytes(len(content) % 2)
+
+
+def form(*chunks: bytes, name: bytes = b"RIFF", order: str = "<") -> bytes:
+    body = b"WAVE" + b"".join(chunks)
+    return struct.pack(f"{order}4sI", name, len(body)) + body
+
+
+FORMAT = struct.pack("<HHIIHH", 1, 1, 16_000, 32_000, 2, 16)
+SOUND = chunk(b"data", bytes(320))
+
+
+def test_other_chunks_around_and_between_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    odd, even = chunk(b"LIST", b"abc"), chunk(b"data"[::-1], b"data")
+    path.write_bytes(form(odd, even, chunk(b"fmt ", FORMAT), odd, SOUND, odd))
+    assert rate_of(path) == (16_000, 1, 0.01)
+
+
+def test_a_file_with_its_bytes_the_other_way_round(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    header = struct.pack(">HHIIHH", 1, 1, 16_000, 32_000, 2, 16)
+    chunks = (chunk(b"fmt ", header, ">"), chunk(b"data", bytes(320), ">"))
+    path.write_bytes(form(*chunks, name=b"RIFX", order=">"))
+    assert rate_of(path) == (16_000, 1, 0.01)
+    assert read_wav(path)[0] == 16_000
+
+
+def test_a_length_that_nobody_knew_when_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    endless = b"data" + b"\xff" * 4 + bytes(320)
+    path.write_bytes(form(chunk(b"fmt ", FORMAT), endless))
+    assert rate_of(path) == (16_000, 1, 0.01)
+
+
+def test_a_header_that_ends_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    whole = form(chunk(b"fmt ", FORMAT), SOUND)
+    for length in range(len(whole) - 320):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ArtifactError, match=str(path)):
+            rate_of(path)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"RIFF" + bytes(4) + b"AVI " + bytes(50),
+        b"OggS" + bytes(50),
+        form(SOUND),
+        form(chunk(b"fmt ", bytes(16)), SOUND),
+        form(chunk(b"fmt ", FORMAT)),
+    ],
+)
+def test_what_has_no_header_of_a_sound_is_refused(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(raw)
+    with pytest.raises(ArtifactError, match=str(path)):
+        rate_of(path)
+
+
+def test_a_missing_file_has_no_header(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="No such file"):
+        rate_of(tmp_path / "a.wav")
