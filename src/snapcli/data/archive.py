@@ -13,7 +13,6 @@ from typing import IO
 from snapcli.errors import ArtifactError
 from snapcli.progress import OnProgress, silent
 
-
 # What the readers of archives raise for damaged ones; RuntimeError is for a locked zip.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 

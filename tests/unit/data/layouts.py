@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from PIL import Image
@@ -78,13 +78,11 @@ def write_mnist_c(root: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
 class _Python2(pickle._Pickler):  # type: ignore[misc]
     """Writes bytes as Python 2 wrote its strings, which is how CIFAR-10 was published."""
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
-
     def save_string(self, value: bytes) -> None:
         self.write(pickle.BINSTRING + struct.pack("<i", len(value)) + value)
         self.memoize(value)
 
-    dispatch[bytes] = save_string
+    dispatch: ClassVar = {**pickle._Pickler.dispatch, bytes: save_string}  # type: ignore[attr-defined]
 
 
 def pickled(value: Any) -> bytes:

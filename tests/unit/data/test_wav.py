@@ -267,47 +267,32 @@ def test_the_header_of_what_scipy_writes(tmp_path: Path, dtype: type) -> None:
     assert rate_of(path) == (22_050, 2, 0.02)
 
 
-def chunk(name: bytes, content: bytes, order: str = "<") -> bytes:
-    """With the byte of padding that follows an odd length."""
-    return struct.pack(f"{order}4sI", name, len(content)) + content + bytes(len(content) % 2)
-
-
-def form(*chunks: bytes, name: bytes = b"RIFF", order: str = "<") -> bytes:
-    body = b"WAVE" + b"".join(chunks)
-    return struct.pack(f"{order}4sI", name, len(body)) + body
-
-
-FORMAT = struct.pack("<HHIIHH", 1, 1, 16_000, 32_000, 2, 16)
-SOUND = chunk(b"data", bytes(320))
-
-
 def test_other_chunks_around_and_between_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
-    odd, even = chunk(b"LIST", b"abc"), chunk(b"data"[::-1], b"data")
-    path.write_bytes(form(odd, even, chunk(b"fmt ", FORMAT), odd, SOUND, odd))
-    assert rate_of(path) == (16_000, 1, 0.01)
+    odd, even = (b"LIST", b"abc"), (b"what", b"data")
+    path.write_bytes(chunked(odd, even, PCM_16, odd, SOUND, odd))
+    assert rate_of(path) == (16_000, 1, len(SOUND[1]) / 2 / 16_000)
 
 
 def test_a_file_with_its_bytes_the_other_way_round(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
-    header = struct.pack(">HHIIHH", 1, 1, 16_000, 32_000, 2, 16)
-    chunks = (chunk(b"fmt ", header, ">"), chunk(b"data", bytes(320), ">"))
-    path.write_bytes(form(*chunks, name=b"RIFX", order=">"))
+    header = struct.pack(">4sIHHIIHH", b"fmt ", 16, 1, 1, 16_000, 32_000, 2, 16)
+    body = b"WAVE" + header + struct.pack(">4sI", b"data", 320) + bytes(320)
+    path.write_bytes(struct.pack(">4sI", b"RIFX", len(body)) + body)
     assert rate_of(path) == (16_000, 1, 0.01)
     assert read_wav(path)[0] == 16_000
 
 
 def test_a_length_that_nobody_knew_when_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
-    endless = b"data" + b"\xff" * 4 + bytes(320)
-    path.write_bytes(form(chunk(b"fmt ", FORMAT), endless))
+    path.write_bytes(chunked(PCM_16) + b"data" + b"\xff" * 4 + bytes(320))
     assert rate_of(path) == (16_000, 1, 0.01)
 
 
 def test_a_header_that_ends_anywhere_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
-    whole = form(chunk(b"fmt ", FORMAT), SOUND)
-    for length in range(len(whole) - 320):
+    whole = chunked(PCM_16, SOUND)
+    for length in range(len(whole) - len(SOUND[1])):
         path.write_bytes(whole[:length])
         with pytest.raises(ArtifactError, match=str(path)):
             rate_of(path)
@@ -318,9 +303,9 @@ def test_a_header_that_ends_anywhere_is_refused(tmp_path: Path) -> None:
     [
         b"RIFF" + bytes(4) + b"AVI " + bytes(50),
         b"OggS" + bytes(50),
-        form(SOUND),
-        form(chunk(b"fmt ", bytes(16)), SOUND),
-        form(chunk(b"fmt ", FORMAT)),
+        chunked(SOUND),
+        chunked((b"fmt ", bytes(16)), SOUND),
+        chunked(PCM_16),
     ],
 )
 def test_what_has_no_header_of_a_sound_is_refused(tmp_path: Path, raw: bytes) -> None:
