@@ -33,14 +33,11 @@ def draw_preview(dataset: Dataset) -> Image.Image:
             for name, x in dataset.ood.items()
         ]
         sections.append(("foreign examples", (), foreign))
-    chosen = test.x[rng.integers(len(test), size=1)]
-    corrupted = [
-        (
-            name,
-            np.concatenate([chosen, *(dataset.corrupted(chosen, name, s, 0) for s in SEVERITIES)]),
-        )
-        for name in dataset.corruptions
-    ]
+    chosen = rng.integers(len(test), size=1)
+    corrupted = []
+    for name in dataset.corruptions:
+        worse = [dataset.shifted("test", chosen, name, s, seed=0) for s in SEVERITIES]
+        corrupted.append((name, np.concatenate([test.x[chosen], *worse])))
     heads = ("clean", *(f"severity {s}" for s in SEVERITIES))
     sections.append(("corruptions", heads, corrupted))
     return _page([(t, h, [(n, _tiles(dataset, x)) for n, x in rows]) for t, h, rows in sections])
