@@ -100,6 +100,8 @@ def detection(title: str, report: "DetectionReport") -> None:
         ("score", "pooled", "mean over type x severity", "clean"),
         rows,
     )
+    if not report.ood:
+        return
     sets = list(report.ood)
     rows = [(name, *(pair(report.ood[s][name]) for s in sets)) for name in report.errors]
     console.table(
@@ -327,6 +329,7 @@ def verified_data(report: "VerifyDataReport") -> None:
         "published": "as published",
         "differs": "not the publisher's bytes",
         "unpacked": "unpacked: no archive to compare",
+        "missing": "not here, but needed to read the others",
     }
     rows = [(check.source, check.file, told[check.status]) for check in report.files]
     console.table("files", ("data set", "file", "sha256"), rows)

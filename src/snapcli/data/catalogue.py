@@ -230,6 +230,9 @@ SOURCES = {
     )
 }
 
+# The foreign images that a data set is not loaded without.
+COMPANIONS = {"mnist": FASHION_MNIST, "cifar10": SVHN}
+
 
 def source_named(name: str) -> Source:
     if name not in SOURCES:

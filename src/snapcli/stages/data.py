@@ -10,7 +10,7 @@ import numpy as np
 
 from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
-from snapcli.data.catalogue import SOURCES, Source, source_named
+from snapcli.data.catalogue import COMPANIONS, SOURCES, Source, source_named
 from snapcli.data.loading import NAMES
 from snapcli.data.store import Store, open_store
 from snapcli.errors import CheckError
@@ -35,8 +35,9 @@ class SourceView:
 
 @dataclass(frozen=True)
 class FileCheck:
-    """status: published (its sha256 is the publisher's), differs (it is not; it may still be
-    readable, which `reads` says), missing or unpacked (there is no archive to compare)."""
+    """status: published (its sha256 is the publisher's), differs (it is not, but the content may
+    be whole), unpacked (there is no archive to compare), or missing, where another data set
+    cannot be read without it."""
 
     source: str
     file: str
@@ -45,7 +46,7 @@ class FileCheck:
 
 @dataclass(frozen=True)
 class VerifyDataReport:
-    """trouble: what is wrong with the data sets that could not be loaded."""
+    """loaded: the data sets that were read without an error."""
 
     schema: int
     files: tuple[FileCheck, ...]
@@ -97,9 +98,9 @@ def fetch(
 def verify(
     names: Sequence[str], data_dir: str = "", on_progress: OnProgress = silent
 ) -> VerifyDataReport:
-    """Compares files with their publishers' hashes, and reads every data set whose files are
-    there. Without names: all that is here. Raises CheckError for what was asked for by name and
-    is missing."""
+    """Compares files with their publishers' hashes, and reads every data set whose files are all
+    there; nothing is downloaded. Without names: all that is here. Raises CheckError for what was
+    asked for by name and is missing."""
     store = open_store(data_dir)
     chosen = [source_named(name) for name in names] if names else list(SOURCES.values())
     files: list[FileCheck] = []
@@ -124,9 +125,15 @@ def verify(
     readable = [name for name in NAMES if name in here]
     if "speechcmd-v1" in here and "speechcmd" not in here:
         readable.append("speechcmd")
+    loaded = []
     for name in readable:
+        companion = COMPANIONS.get(name)
+        if companion and store.locate(companion) is None:
+            files += [FileCheck(companion.name, file.name, "missing") for file in companion.files]
+            continue
         load_dataset(TrainOptions(dataset=name, data_dir=data_dir, strict=True), on_progress)
-    return VerifyDataReport(SCHEMA, tuple(files), tuple(readable))
+        loaded.append(name)
+    return VerifyDataReport(SCHEMA, tuple(files), tuple(loaded))
 
 
 def info(options: TrainOptions, on_progress: OnProgress = silent) -> InfoReport:
