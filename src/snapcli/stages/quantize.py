@@ -222,6 +222,12 @@ def _drift(
         agreement=float(
             np.mean(stack(classes) == stack({key: raw[key].predicted for key in keys}))
         ),
-        spearman_all=float(spearmanr(stack(real), stack(device)).statistic),
-        spearman_clean=float(spearmanr(real[clean], device[clean]).statistic),
+        spearman_all=_spearman(stack(real), stack(device)),
+        spearman_clean=_spearman(real[clean], device[clean]),
     )
+
+
+def _spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """nan where one of them does not vary: it has no ranks."""
+    varies = np.ptp(a) > 0 and np.ptp(b) > 0
+    return float(spearmanr(a, b).statistic) if varies else float("nan")
