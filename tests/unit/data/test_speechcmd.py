@@ -111,7 +111,7 @@ def test_every_clip_has_the_label_of_its_word(dataset: Dataset) -> None:
         data = dataset.split(split)
         for origin, label in zip(data.origins, data.y, strict=True):
             word = origin.split("/")[0]
-            expected = {NOISE_FOLDER: "silence"} | {w: "unknown" for w in UNKNOWN}
+            expected = {NOISE_FOLDER: "silence"} | dict.fromkeys(UNKNOWN, "unknown")
             assert CLASSES[label] == expected.get(word, word)
 
 
