@@ -1,7 +1,7 @@
 """Reports as tables."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from snapcli import console
@@ -85,6 +85,15 @@ def notes(lines: Sequence[str]) -> None:
         console.note(f"note: {line}")
 
 
+def by_severity(accuracy: Mapping[str, float]) -> tuple[str, str]:
+    """A row; the figures are means over all corruption types."""
+    severities = list(accuracy)
+    return (
+        f"accuracy, severity {severities[0]} - {severities[-1]}",
+        " / ".join(percent(value) for value in accuracy.values()),
+    )
+
+
 def detection(title: str, report: "DetectionReport") -> None:
     """AUROC / AUPRC; positive = wrong prediction, or foreign input."""
 
@@ -103,6 +112,8 @@ def detection(title: str, report: "DetectionReport") -> None:
     if not report.ood:
         return
     sets = list(report.ood)
+    if not sets:
+        return
     rows = [(name, *(pair(report.ood[s][name]) for s in sets)) for name in report.errors]
     console.table(
         f"{title}: finding foreign inputs, AUROC / AUPRC (positive: the foreign input)",
@@ -114,6 +125,8 @@ def detection(title: str, report: "DetectionReport") -> None:
 def calibrate(report: "CalibrateReport") -> None:
     weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
     rows = [
+        ("accuracy", percent(report.test_accuracy)),
+        by_severity(report.accuracy_by_severity),
         ("temperature", figure(report.temperature)),
         ("tap weights", weights),
         ("map", f"{report.map['kind']} ({report.map_reason})"),
@@ -132,6 +145,7 @@ def quantize(report: "QuantizeReport") -> None:
             "accuracy float / int8",
             f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
         ),
+        by_severity(report.accuracy_by_severity),
         ("same class, clean + corrupted", percent(drift.agreement)),
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),

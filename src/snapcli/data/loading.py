@@ -1,5 +1,6 @@
 """How a data set is found: by name, or by the path of a user's own."""
 
+import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from snapcli.config import TrainOptions
 from snapcli.data.dataset import Dataset
 from snapcli.data.request import Request
-from snapcli.data.store import open_store
+from snapcli.data.store import VARIABLE, open_store
 from snapcli.errors import UsageError, suggestion
 from snapcli.progress import OnProgress, silent
 
@@ -18,6 +19,14 @@ NAMES = ("digits", "mnist", "cifar10", "speechcmd", "tinyimagenet")
 def is_own(name: str) -> bool:
     """Whether a data set is a user's own: a folder or an .npz."""
     return name not in NAMES and Path(name).expanduser().exists()
+
+
+def data_dir_of(options: TrainOptions) -> str:
+    """Where a run's data are to be looked for by later commands, wherever they are typed."""
+    if options.dataset == "digits" or is_own(options.dataset):
+        return ""
+    named = options.data_dir or os.environ.get(VARIABLE) or ""
+    return str(Path(named).expanduser().resolve()) if named else ""
 
 
 def check_dataset(name: str) -> None:

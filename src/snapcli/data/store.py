@@ -8,7 +8,7 @@ from snapcli.cache import cache_dir
 from snapcli.data.archive import unpack
 from snapcli.data.catalogue import Source
 from snapcli.data.download import by_hand, download
-from snapcli.errors import ArtifactError, UsageError
+from snapcli.errors import ArtifactError
 from snapcli.progress import OnProgress, silent
 
 VARIABLE = "SNAP_DATA_DIR"
@@ -70,11 +70,7 @@ def _holds_files(folder: Path, source: Source) -> bool:
 
 
 def open_store(data_dir: str = "") -> Store:
-    """data_dir: what --data-dir said; SNAP_DATA_DIR and the cache come after it."""
-    given = [Path(data_dir).expanduser()] if data_dir else []
-    if given and not given[0].is_dir():
-        raise UsageError(
-            f"there is no data directory {data_dir}", f"Name one that is there, or set {VARIABLE}."
-        )
-    named = [Path(v).expanduser()] if (v := os.environ.get(VARIABLE)) else []
-    return Store((*given, *named, cache_dir() / "data"))
+    """data_dir: what --data-dir said, now or when a run was trained; SNAP_DATA_DIR and the cache
+    come after it."""
+    named = [Path(name).expanduser() for name in (data_dir, os.environ.get(VARIABLE)) if name]
+    return Store((*named, cache_dir() / "data"))

@@ -59,6 +59,18 @@ class Conditions:
     def accuracy(self) -> float:
         return float(1.0 - self.clean.wrong.mean())
 
+    def accuracy_by_severity(self) -> dict[str, float]:
+        """{severity: mean over all types}."""
+        severities = sorted({severity for _, severity in self.corrupted})
+        return {
+            str(severity): float(
+                np.mean(
+                    [1.0 - c.wrong.mean() for (_, s), c in self.corrupted.items() if s == severity]
+                )
+            )
+            for severity in severities
+        }
+
 
 @dataclass(frozen=True)
 class MapChoice:

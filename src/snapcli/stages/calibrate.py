@@ -41,6 +41,7 @@ class CalibrateReport:
     threshold: float
     coverage_clean_test: float
     test_accuracy: float
+    accuracy_by_severity: dict[str, float]
     dev: dict[str, ErrorDetection]
     detection: DetectionReport
 
@@ -114,6 +115,7 @@ def calibrate(
         threshold=threshold,
         coverage_clean_test=float(np.mean(choice.map(on_test.clean.features) < threshold)),
         test_accuracy=on_test.accuracy(),
+        accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
         detection=evaluate(choice.map, on_dev, on_test, ood_features(features)),
     )

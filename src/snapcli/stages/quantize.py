@@ -67,7 +67,8 @@ class Drift:
 
 @dataclass(frozen=True)
 class QuantizeReport:
-    """Figures of the integer reference on test data."""
+    """Figures of the integer reference on test data; accuracies by severity are means over all
+    corruption types."""
 
     run: str
     model_bytes: int
@@ -79,6 +80,7 @@ class QuantizeReport:
     map_reason: str
     threshold: float
     coverage_clean_test: float
+    accuracy_by_severity: dict[str, float]
     drift: Drift
     dev: dict[str, ErrorDetection]
     detection: DetectionReport
@@ -189,6 +191,7 @@ def _fit(
         "map_reason": choice.reason,
         "threshold": threshold,
         "coverage_clean_test": float(np.mean(~device.abstain)),
+        "accuracy_by_severity": on_test.accuracy_by_severity(),
         "dev": choice.dev,
         "detection": evaluate(choice.map, on_dev, on_test, ood_features(features), on_device),
     }

@@ -8,6 +8,7 @@ from scipy.special import expit
 from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
+from snapcli.data.loading import data_dir_of
 from snapcli.errors import ArtifactError
 from snapcli.heads.gaussian import save_heads
 from snapcli.models import default_backbone, load_backbone
@@ -49,7 +50,7 @@ def train(
         raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
     dataset = load_dataset(recipe.train, on_progress)
     chosen = recipe.train.backbone or default_backbone(dataset.input_shape)
-    options = replace(recipe.train, backbone=chosen)
+    options = replace(recipe.train, backbone=chosen, data_dir=data_dir_of(recipe.train))
     recipe = replace(recipe, train=options)
     backbone = load_backbone(options.backbone)
     taps = backbone.taps(options.taps)
