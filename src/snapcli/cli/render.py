@@ -109,8 +109,6 @@ def detection(title: str, report: "DetectionReport") -> None:
         ("score", "pooled", "mean over type x severity", "clean"),
         rows,
     )
-    if not report.ood:
-        return
     sets = list(report.ood)
     if not sets:
         return

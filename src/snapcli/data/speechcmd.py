@@ -76,7 +76,8 @@ def load_speechcmd(request: Request) -> Dataset:
         foreign["esc50"] = _foreign(sounds)
     front_end = FrontEnd()
     augment, augment_inputs = clip_augment(request, noise["train"])
-    content = {**identity, "front end": asdict(front_end), "noise": _noise_names(folder)}
+    beside = [*_noise_files(folder), *(folder / name for name in _LISTS.values())]
+    content = {**identity, "front end": asdict(front_end), "beside": listing(beside, folder)}
     content["esc50"] = listing(sorted(sounds.glob("*.wav")), sounds) if sounds else ""
     notes = broken_note(reading.broken, request.strict)
     if missing:
@@ -116,18 +117,17 @@ def _official(names: np.ndarray, folder: Path) -> tuple[np.ndarray, set[str]]:
     return where, everything
 
 
-def _noise_names(folder: Path) -> list[str]:
-    return [path.name for path in sorted((folder / NOISE_FOLDER).glob("*.wav"))]
+def _noise_files(folder: Path) -> list[Path]:
+    return sorted((folder / NOISE_FOLDER).glob("*.wav"))
 
 
 def _noises(folder: Path) -> dict[str, dict[str, np.ndarray]]:
     """{split: {file: signal}}; no file is in two of them."""
     found: dict[str, dict[str, np.ndarray]] = {"train": {}, "dev": {}, "test": {}}
-    for name in _noise_names(folder):
-        split = _NOISE_OF.get(Path(name).stem, "train")
-        signal = read_signal(folder / NOISE_FOLDER / name)
+    for path in _noise_files(folder):
+        signal = read_signal(path)
         if len(signal) >= CLIP_SAMPLES:
-            found[split][name] = signal
+            found[_NOISE_OF.get(path.stem, "train")][path.name] = signal
     if not all(found.values()):
         raise ArtifactError(
             f"{folder / NOISE_FOLDER} lacks noises",
@@ -143,6 +143,11 @@ def _split(x: Raw, names: np.ndarray, mine: np.ndarray, noise: dict[str, np.ndar
     rows, labels = [], []
     for label, keyword in enumerate(KEYWORDS):
         found = np.flatnonzero(mine & (word == keyword))
+        if not len(found):
+            raise ArtifactError(
+                f"the official lists leave a split without a clip of '{keyword}'",
+                "Put the lists there that come with Speech Commands.",
+            )
         rows.append(found)
         labels.append(np.full(len(found), label))
     share = round(np.mean([len(found) for found in rows]))
@@ -167,4 +172,8 @@ def _foreign(folder: Path) -> Raw:
     """A few clips from random places of every sound."""
     signals = tuple(read_signal(path) for path in sorted(folder.glob("*.wav")))
     signals = tuple(s for s in signals if len(s) >= CLIP_SAMPLES)
+    if not signals:
+        raise ArtifactError(
+            f"{folder} has no .wav files of a second or more", "Put ESC-50's there, or remove it."
+        )
     return cuts(signals, _FOREIGN_CUTS * len(signals), np.random.default_rng(_SEED))[0]

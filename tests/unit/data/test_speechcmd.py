@@ -211,3 +211,32 @@ def test_the_identity_follows_the_files(tmp_path: Path, root: Path, dataset: Dat
     assert first == load(tmp_path).identity != dataset.identity
     write_wav(folder / "up" / "train0_nohash_0.wav", np.zeros(16_000))
     assert load(tmp_path).identity != first
+
+
+def test_the_identity_follows_the_lists_the_noises_and_esc50(tmp_path: Path, root: Path) -> None:
+    """Features of all splits, of noisy and of foreign clips are kept under it."""
+    folder = lay_out(tmp_path)
+    seen = [load(tmp_path).identity]
+    path = folder / "testing_list.txt"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    seen.append(load(tmp_path).identity)
+    write_wav(folder / NOISE_FOLDER / "pink_noise.wav", np.ones(50_000))
+    seen.append(load(tmp_path).identity)
+    for level in (5, 6):
+        write_wav(tmp_path / "esc50" / "1.wav", np.full(40_000 + level, level))
+        seen.append(load(tmp_path).identity)
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_list_that_leaves_nothing_is_told(tmp_path: Path, root: Path) -> None:
+    folder = lay_out(tmp_path)
+    (folder / "testing_list.txt").write_text("")
+    with pytest.raises(ArtifactError, match="without a clip of 'yes'"):
+        load(tmp_path)
+
+
+def test_an_esc50_without_sounds_is_told(tmp_path: Path, root: Path) -> None:
+    lay_out(tmp_path)
+    write_wav(tmp_path / "esc50" / "click.wav", np.ones(100))
+    with pytest.raises(ArtifactError, match=r"esc50 has no \.wav files"):
+        load(tmp_path)
