@@ -146,21 +146,25 @@ def test_no_turn_and_no_shift_change_nothing() -> None:
 
 
 def test_affine_draws_from_all_of_its_range_and_no_more() -> None:
-    """Where a lone bright pixel goes."""
-    dot = np.zeros((400, 41, 41, 1), np.float32)
-    dot[:, 20, 20] = 1.0
-    moved = affine(dot, np.random.default_rng(0))
-    centres = np.array([ndimage.center_of_mass(image[..., 0]) for image in moved]) - 20
-    # Turned about itself it only shifts.
-    assert np.abs(centres).max() <= 2.0 * np.sqrt(2)
-    assert np.abs(centres).max(axis=0) == pytest.approx([2, 2], abs=0.5)
-    dot = np.zeros((400, 41, 41, 1), np.float32)
-    dot[:, 20, 36] = 1.0
-    far = affine(dot, np.random.default_rng(0))
-    # sin(10 degrees) * 16 + 2 pixels of shift, turned by as much.
-    away = np.abs([ndimage.center_of_mass(image[..., 0])[0] - 20 for image in far])
-    limit = 16 * np.sin(np.deg2rad(10)) + 2 * np.sqrt(2)
-    assert 3.5 < away.max() <= limit
+    """By where two bright pixels go, one at each end of a line through the middle."""
+    dots = np.zeros((500, 41, 41, 1), np.float32)
+    dots[:, 20, [4, 36]] = 1.0
+    moved = affine(dots, np.random.default_rng(0))[..., 0]
+    left, right = (
+        np.array([ndimage.center_of_mass(image) for image in half]) + np.array([0, start])
+        for half, start in ((moved[:, :, :20], 0), (moved[:, :, 20:], 20))
+    )
+    down, across = (right - left).T
+    turn = np.rad2deg(np.arctan2(down, across))
+    assert np.abs(turn).max() <= 10.1
+    assert turn.min() < -9.5
+    assert turn.max() > 9.5
+    # The shift is turned too: undone, each of its axes is within two pixels.
+    angle = np.deg2rad(turn)
+    y, x = ((left + right) / 2 - 20).T
+    shift = np.stack([np.cos(angle) * y - np.sin(angle) * x, np.sin(angle) * y + np.cos(angle) * x])
+    assert np.abs(shift).max() <= 2.1
+    assert (np.abs(shift).max(axis=1) > 1.9).all()
 
 
 # ---- Crop and flip ------------------------------------------------------------

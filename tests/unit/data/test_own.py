@@ -194,6 +194,17 @@ def test_sixteen_bits_become_the_nearest_of_eight(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[..., 0], np.rint(wide / 257))
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_sixteen_bits_are_grey_in_either_order_of_bytes(tmp_path: Path, order: str) -> None:
+    root = photos(tmp_path / "grey", channels=1)
+    wide = np.random.default_rng(0).integers(0, 65536, (SIDE, SIDE)).astype(f"{order}u2")
+    Image.fromarray(wide).save(root / "apple" / "00.tif")
+    dataset = load(root)
+    assert dataset.input_shape == (SIDE, SIDE, 1)
+    (found,) = (x for origin, _, x in everything(dataset) if origin == "apple/00.tif")
+    np.testing.assert_array_equal(found[..., 0], np.rint(wide / 257))
+
+
 def test_other_sizes_are_brought_to_the_commonest(folder: Path) -> None:
     big = picture(folder / "plum" / "00.png", pixels(1, 30, 20))
     small = picture(folder / "plum" / "01.png", pixels(2, 9, 9, 1))

@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import threading
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -113,6 +114,25 @@ def test_an_unpacked_folder_stands_in_for_the_archive(store: Store) -> None:
     assert store.locate(toy) is None  # empty
     (store.roots[0] / "other" / "toy" / "a").touch()
     assert store.locate(toy) == store.require(toy) == store.roots[0] / "other" / "toy"
+
+
+def test_what_was_unpacked_is_found_before_any_archive(store: Store) -> None:
+    """Else the archive of a data directory would be unpacked again every time."""
+    toy = replace(source("http://nowhere.invalid"), unpacked=("toy_v1",))
+    archive = put(store, 0, toy)
+    assert store.locate(toy) == archive
+    (store.cache / "toy_v1").mkdir(parents=True)
+    (store.cache / "toy_v1" / "a").touch()
+    assert store.locate(toy) == store.find(toy) == store.require(toy) == store.cache / "toy_v1"
+
+
+def test_find_unpacks_but_downloads_nothing(store: Store) -> None:
+    toy = replace(source("http://nowhere.invalid"), unpacked=("toy_v1",))
+    assert store.find(toy) is None
+    with zipfile.ZipFile(put(store, 0, toy) / "part0.bin", "w") as file:
+        file.writestr("a.txt", "content")
+    assert store.find(toy) == store.cache / "toy_v1"
+    assert (store.cache / "toy_v1" / "a.txt").read_text() == "content"
 
 
 def test_a_download_lands_in_the_cache_and_is_not_repeated(store: Store, server: Server) -> None:
