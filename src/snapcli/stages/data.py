@@ -35,8 +35,8 @@ class SourceView:
 
 @dataclass(frozen=True)
 class FileCheck:
-    """status: published (its sha256 is the publisher's), differs (it is not; it may still be
-    readable, which `reads` says), missing or unpacked (there is no archive to compare)."""
+    """status: published (its sha256 is the publisher's), differs (it is not) or unpacked (there
+    is no archive to compare)."""
 
     source: str
     file: str
@@ -45,7 +45,7 @@ class FileCheck:
 
 @dataclass(frozen=True)
 class VerifyDataReport:
-    """trouble: what is wrong with the data sets that could not be loaded."""
+    """loaded: the data sets that were read to the end, broken files not allowed."""
 
     schema: int
     files: tuple[FileCheck, ...]
