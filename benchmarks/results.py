@@ -25,6 +25,7 @@ def three(value: float | None) -> str:
 
 def accuracy_row(run: Path) -> list[str]:
     trained = read(run / "train" / "history.json")["report"]
+    time = read(run / "train" / "timing.json")
     report = read(run / "quantize" / "report.json")
     drift = report["drift"]
     by_severity = [share(v) for v in report["accuracy_by_severity"].values()]
@@ -32,8 +33,8 @@ def accuracy_row(run: Path) -> list[str]:
         trained["dataset"],
         trained["backbone"],
         f"{trained['epochs']}",
-        f"{trained['seconds'] / 60:.0f}",
-        share(trained["waited_share"]),
+        f"{time['seconds'] / 60:.0f}",
+        share(time["waited_share"]),
         share(drift["float_accuracy"]),
         share(drift["int8_accuracy"]),
         *by_severity,

@@ -49,8 +49,8 @@ def train(report: "TrainReport") -> None:
             ("accuracy, clean test", percent(report.test_accuracy)),
             (
                 "time",
-                f"{report.epochs} epochs in {report.seconds:,.0f} s, "
-                f"{percent(report.waited_share)} of it waiting for inputs",
+                f"{report.epochs} epochs in {report.time.seconds:,.0f} s, "
+                f"{percent(report.time.waited_share)} of it waiting for inputs",
             ),
         ],
     )

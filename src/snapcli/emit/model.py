@@ -30,11 +30,13 @@ from snapcli.graph.monitor import Monitor
 
 @dataclass(frozen=True)
 class Emitted:
-    """files by name; constant_bytes in flash, arena_bytes with input, output and scratch."""
+    """files by name; constant_bytes in flash; golden_bytes beside them in a firmware that tests
+    itself; arena_bytes with input, output and scratch."""
 
     files: dict[str, str]
     model_id: str
     constant_bytes: int
+    golden_bytes: int
     arena_bytes: int
 
 
@@ -57,11 +59,17 @@ def emit_model(
             "snap_parts.h": _parts(program, monitor),
             "snap_golden.h": emit_golden(monitor, golden),
         }
-        constants += golden.size + sum(head.constant_bytes for head in program.heads)
+        constants += sum(head.constant_bytes for head in program.heads)
         constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     files["snap_model.h"] = emit_header(program, monitor, digest)
-    return Emitted(files, digest, constants, program.full.arena_bytes)
+    return Emitted(
+        files,
+        digest,
+        constants,
+        0 if golden is None else golden.size,
+        program.full.arena_bytes,
+    )
 
 
 def _parts(program: Program, monitor: Monitor) -> str:

@@ -27,12 +27,16 @@ from snapcli.progress import OnProgress, silent
 
 @dataclass(frozen=True)
 class Progress:
-    """Of one epoch; waited_s: seconds in which the network stood still for lack of inputs."""
-
     epoch: int
     epochs: int
     loss: float
     accuracy: float
+
+
+@dataclass(frozen=True)
+class EpochTime:
+    """waited_s: seconds in which the network stood still for lack of inputs."""
+
     seconds: float
     waited_s: float
 
@@ -76,6 +80,7 @@ class Trainer:
         self.steps = -(-len(data.train) // options.batch_size)
         self.epoch = 0
         self.history: list[Progress] = []
+        self.times: list[EpochTime] = []
         self._optimizers = (build_optimizer(options), tf_keras.optimizers.Adam())
         for optimizer, variables in zip(self._optimizers, self._trained(), strict=True):
             optimizer.build(variables)
@@ -172,10 +177,8 @@ class Trainer:
             )
         self.epoch += 1
         loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
-        seconds = time.monotonic() - started
-        return Progress(
-            self.epoch, options.epochs, float(loss), float(accuracy), seconds, feed.waited_s
-        )
+        self.times.append(EpochTime(time.monotonic() - started, feed.waited_s))
+        return Progress(self.epoch, options.epochs, float(loss), float(accuracy))
 
     def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
         """All remaining epochs; what was reached is in the checkpoint after each of them."""
@@ -237,9 +240,10 @@ class Trainer:
     def save(self, path: Path) -> None:
         partial = path.with_suffix(".partial.npz")
         arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
-        history = [[p.loss, p.accuracy, p.seconds, p.waited_s] for p in self.history]
+        history = [[p.loss, p.accuracy] for p in self.history]
+        times = [[t.seconds, t.waited_s] for t in self.times]
         try:
-            np.savez(partial, history=np.array(history), **arrays)
+            np.savez(partial, history=np.array(history), times=np.array(times), **arrays)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -252,12 +256,13 @@ class Trainer:
                 for i, variable in enumerate(self._state()):
                     variable.assign(saved[f"v{i}"])
                 history = [
-                    Progress(n + 1, epochs, *(float(v) for v in row))
-                    for n, row in enumerate(saved["history"])
+                    Progress(n + 1, epochs, float(loss), float(accuracy))
+                    for n, (loss, accuracy) in enumerate(saved["history"])
                 ]
-        except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
+                times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
+        except (OSError, ValueError, KeyError, BadZipFile, EOFError):
             raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
-        self.history, self.epoch = history, len(history)
+        self.history, self.times, self.epoch = history, times, len(history)
 
 
 def pooled(activation: Any) -> Any:

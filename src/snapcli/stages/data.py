@@ -46,7 +46,7 @@ class FileCheck:
 
 @dataclass(frozen=True)
 class VerifyDataReport:
-    """loaded: the data sets that were read without an error."""
+    """loaded: the data sets that were read to the end, broken files not allowed."""
 
     schema: int
     files: tuple[FileCheck, ...]

@@ -46,7 +46,8 @@ from snapcli.targets import Target, load_target
 SCHEMA = 1
 _ARM_CALL = re.compile(r"^ +(arm_\w+)\(", re.MULTILINE)
 REPORT = "export.json"
-GOLDEN = 8
+# Inputs of the self-test: at most so many, and so many bytes, but at least one.
+_GOLDEN, _GOLDEN_BYTES = 8, 4096
 # What a firmware needs beside model and kernels: link, startup and application in flash; the
 # link's buffers and the result in RAM. Rounded up from the sizes that `snap flash` reports.
 FIRMWARE_BYTES = 8 * 1024
@@ -95,7 +96,8 @@ def export_c(
     monitor = load_monitor(run.inputs("quantize"))
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     dataset = load_dataset(run_recipe(run).train)
-    chosen = np.linspace(0, len(dataset.dev) - 1, GOLDEN).astype(int)
+    count = int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
+    chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
     golden = tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
     kernels, library = kernel_set(options.kernels, cmsis_nn)
     program = build_program(monitor.body.graph, monitor.body, kernels)
@@ -216,10 +218,11 @@ def _write(
     files["Makefile"] = emit_makefile(target, theirs)
     files["CMakeLists.txt"] = emit_cmake(theirs)
     # The constants alone may be too much: then nothing needs to be compiled to know it.
-    check_fit(target, emitted.constant_bytes, emitted.arena_bytes, monitor is not None)
+    around = FIRMWARE_BYTES + emitted.golden_bytes if monitor else 0
+    check_fit(target, emitted.constant_bytes, emitted.arena_bytes, around)
     _write_texts(files, out)
     flash_bytes, measured = _flash_bytes(emitted, target, sources, out)
-    check_fit(target, flash_bytes, emitted.arena_bytes, monitor is not None)
+    check_fit(target, flash_bytes, emitted.arena_bytes, around)
     how = (
         f"constants {emitted.constant_bytes:,} B and code, compiled with "
         f"{toolchain.GCC} {toolchain.tool_version(toolchain.GCC)} -O2"
@@ -280,13 +283,14 @@ def _flash_bytes(
         return emitted.constant_bytes + KERNEL_BYTES, False
 
 
-def check_fit(target: Target, flash_bytes: int, arena_bytes: int, firmware: bool) -> None:
+def check_fit(target: Target, flash_bytes: int, arena_bytes: int, firmware_bytes: int) -> None:
     """Raises an error that says by how much the target's limits are exceeded.
 
-    firmware: a monitor of a run is meant for our own firmware, whose share is counted too.
+    firmware_bytes: a monitor of a run is meant for our own firmware, whose flash counts too, and
+    with it its RAM; 0 for a model alone.
     """
-    flash = flash_bytes + (FIRMWARE_BYTES if firmware else 0)
-    ram = arena_bytes + target.stack_bytes + (STATIC_BYTES if firmware else 0)
+    flash = flash_bytes + firmware_bytes
+    ram = arena_bytes + target.stack_bytes + (STATIC_BYTES if firmware_bytes else 0)
     over = [
         f"{need - limit:,} B more {kind} than its {limit:,} B"
         for kind, need, limit in (

@@ -1,9 +1,12 @@
 """Recipes: those that ship with snap, and the one that train froze into a run."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from snapcli.assets import asset_dir
 from snapcli.config import Recipe, load_recipe
+from snapcli.data.store import VARIABLE
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.runs import Run
 
@@ -11,12 +14,15 @@ CONFIG = "config.toml"
 
 
 def run_recipe(run: Run) -> Recipe:
+    """SNAP_DATA_DIR, where it is set, takes the place of the folder that was trained from."""
     try:
-        return load_recipe(run.path(CONFIG))
+        recipe = load_recipe(run.path(CONFIG))
     except ConfigError as error:
         raise ArtifactError(
             f"{run.name}/{CONFIG} cannot be used: {error.message}", "Run: snap train"
         ) from None
+    place = os.environ.get(VARIABLE) or recipe.train.data_dir
+    return replace(recipe, train=replace(recipe.train, data_dir=place))
 
 
 def find_recipe(name: str) -> Path:

@@ -16,17 +16,17 @@ def target() -> Target:
     return load_target("small-mcu")
 
 
-def needs(target: Target, firmware: bool) -> dict[str, int]:
+def needs(target: Target, firmware: int) -> dict[str, int]:
     return {
-        "flash": FLASH + firmware * FIRMWARE_BYTES,
-        "RAM": ARENA + target.stack_bytes + firmware * STATIC_BYTES,
+        "flash": FLASH + firmware,
+        "RAM": ARENA + target.stack_bytes + bool(firmware) * STATIC_BYTES,
     }
 
 
-@pytest.mark.parametrize("firmware", [False, True])
+@pytest.mark.parametrize("firmware", [0, FIRMWARE_BYTES + 77])
 @pytest.mark.parametrize(("kind", "limit"), [("flash", "flash_bytes"), ("RAM", "ram_bytes")])
 def test_what_exceeds_a_limit_is_told_in_bytes(
-    target: Target, kind: str, limit: str, firmware: bool
+    target: Target, kind: str, limit: str, firmware: int
 ) -> None:
     need = needs(target, firmware)[kind]
     check_fit(replace(target, **{limit: need}), FLASH, ARENA, firmware)
@@ -37,4 +37,4 @@ def test_what_exceeds_a_limit_is_told_in_bytes(
 
 def test_both_limits_are_named_at_once(target: Target) -> None:
     with pytest.raises(ConfigError, match=r"flash .* and .* RAM"):
-        check_fit(replace(target, flash_bytes=1_000, ram_bytes=1_000), FLASH, ARENA, False)
+        check_fit(replace(target, flash_bytes=1_000, ram_bytes=1_000), FLASH, ARENA, 0)
