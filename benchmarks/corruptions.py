@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits, load_sample_images
 
 from snapcli.data.corruptions import COMMON, MNIST
 from snapcli.data.corruptions.speech import speech_corruptions
-from snapcli.data.logmel import SAMPLE_RATE, log_mel
+from snapcli.data.sound.logmel import SAMPLE_RATE, log_mel
 
 THREADS = 2
 BATCHES = 4

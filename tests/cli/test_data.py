@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snapcli.data import catalogue
-from snapcli.data.catalogue import SOURCES, Source
+from snapcli.data.files import catalogue
+from snapcli.data.files.catalogue import SOURCES, Source
 from tests.conftest import snap
 from tests.unit.data.layouts import (
     write_cifar10,

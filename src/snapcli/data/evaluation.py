@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.data.dataset import SEVERITIES, Dataset, Inputs, Raw
-from snapcli.data.features import cached
+from snapcli.data.files.features import cached
 
 # Dev and test draw different noise; neither depends on the seed of a run.
 _SEEDS = {"dev": 1, "test": 0}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from snapcli.config import TrainOptions
 from snapcli.data.dataset import Dataset
+from snapcli.data.files.store import VARIABLE, open_store
 from snapcli.data.request import Request
-from snapcli.data.store import VARIABLE, open_store
 from snapcli.errors import UsageError, suggestion
 from snapcli.progress import OnProgress, silent
 
@@ -52,6 +52,6 @@ def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dat
     )
     name = "own" if own else options.dataset
     load: Callable[[Request], Dataset] = getattr(
-        import_module(f"snapcli.data.{name}"), f"load_{name}"
+        import_module(f"snapcli.data.sets.{name}"), f"load_{name}"
     )
     return load(request)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapcli.data.store import Store
+from snapcli.data.files.store import Store
 from snapcli.errors import ConfigError, suggestion
 from snapcli.progress import OnProgress, silent
 

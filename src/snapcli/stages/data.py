@@ -10,9 +10,9 @@ import numpy as np
 
 from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
-from snapcli.data.catalogue import COMPANIONS, SOURCES, Source, source_named
+from snapcli.data.files.catalogue import COMPANIONS, SOURCES, Source, source_named
+from snapcli.data.files.store import Store, open_store
 from snapcli.data.loading import NAMES
-from snapcli.data.store import Store, open_store
 from snapcli.errors import CheckError
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import disk_errors, sha256

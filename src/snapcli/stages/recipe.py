@@ -6,7 +6,7 @@ from pathlib import Path
 
 from snapcli.assets import asset_dir
 from snapcli.config import Recipe, load_recipe
-from snapcli.data.store import VARIABLE
+from snapcli.data.files.store import VARIABLE
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.runs import Run
 

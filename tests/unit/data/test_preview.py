@@ -13,8 +13,8 @@ from snapcli.data import Dataset, Split, load_dataset
 from snapcli.data import preview as page
 from snapcli.data.corruptions.speech import speech_corruptions
 from snapcli.data.dataset import SEVERITIES, Published, Raw, as_real
-from snapcli.data.logmel import log_mel
 from snapcli.data.preview import draw_preview
+from snapcli.data.sound.logmel import log_mel
 
 PER_CLASS = 8
 

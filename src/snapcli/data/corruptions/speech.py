@@ -15,10 +15,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.signal import butter, sosfilt
 
 from snapcli.data.corruptions.types import Corruption
-from snapcli.data.logmel import SAMPLE_RATE, Clips, fit_length
-from snapcli.data.noise import Recordings, add_noise, cut_noise, in_range
-from snapcli.data.vocoder import shift_pitch
-from snapcli.data.vocoder import stretch as stretch_time
+from snapcli.data.sound.logmel import SAMPLE_RATE, Clips, fit_length
+from snapcli.data.sound.noise import Recordings, add_noise, cut_noise, in_range
+from snapcli.data.sound.vocoder import shift_pitch
+from snapcli.data.sound.vocoder import stretch as stretch_time
 
 _MOST_PRE_DELAY = 0.02  # s
 # In a room of a given size the diffuse sound's energy grows with the reverberation time.

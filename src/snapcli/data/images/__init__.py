@@ -1,0 +1,1 @@
+"""Images: their formats, how they vary, what a network takes."""

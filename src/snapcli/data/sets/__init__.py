@@ -1,0 +1,1 @@
+"""The data sets, a module each: load_NAME(request) -> Dataset."""

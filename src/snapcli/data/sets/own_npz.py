@@ -1,0 +1,132 @@
+"""A user's own arrays: an .npz."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from snapcli.data.dataset import Raw, Split, as_real, as_stored
+from snapcli.data.request import Request
+from snapcli.data.sets.own_content import Content, check_classes, check_sides
+from snapcli.data.sound import clips
+from snapcli.data.sound.logmel import SAMPLE_RATE, fit_length
+from snapcli.data.sound.wav import resample
+from snapcli.data.splits import named
+from snapcli.errors import ArtifactError, ConfigError
+
+Arrays = dict[str, np.ndarray]
+
+
+def from_npz(path: Path, request: Request) -> Content:
+    """Arrays x and y, or x_train, y_train and perhaps x_test, y_test, x_dev, y_dev; class_names;
+    sample_rate for sounds; ood for foreign examples."""
+    arrays = _arrays(path)
+    pairs = {"all": ("x", "y")} | {d: (f"x_{d}", f"y_{d}") for d in ("train", "dev", "test")}
+    found = {d: (arrays[a], arrays[b]) for d, (a, b) in pairs.items() if {a, b} <= set(arrays)}
+    if ("all" in found) == ("train" in found):
+        raise ConfigError(
+            f"{path} has the arrays {', '.join(arrays) or 'none'}",
+            "It needs x and y, or x_train, y_train, x_test and y_test.",
+        )
+    labels = {
+        division: _labels(y, len(x) if x.ndim else 0, path) for division, (x, y) in found.items()
+    }
+    classes = np.unique(np.concatenate(list(labels.values())))
+    names = tuple(str(name) for name in arrays.get("class_names", classes).reshape(-1))
+    if len(set(names)) != len(classes) or len(classes) < 2:
+        raise ConfigError(
+            f"{path} has labels of {len(classes)} classes and {len(set(names))} class names",
+            "Give at least two classes, and a name for each.",
+        )
+    if request.image_size or request.channels:
+        raise ConfigError(
+            "--image-size and --channels convert files, not an .npz", "Convert the arrays yourself."
+        )
+    rate = _rate(arrays.get("sample_rate", np.array(SAMPLE_RATE)), path)
+    divisions = {}
+    for division, (x, _) in found.items():
+        y = np.searchsorted(classes, labels[division]).astype(np.int64)
+        check_classes(y, names, f"{pairs[division][1]} of {path}")
+        origins = named("npz" if division == "all" else division, len(y))
+        divisions[division] = Split(_raw(x, rate, path), y, origins)
+    foreign = _raw(arrays["ood"], rate, path) if "ood" in arrays else None
+    everything = [*(s.x for s in divisions.values()), *([] if foreign is None else [foreign])]
+    if len({x.shape[1:] for x in everything}) > 1:
+        shapes = ", ".join(str(x.shape) for x in everything)
+        raise ConfigError(f"{path} has examples of several shapes: {shapes}", "Give them one.")
+    return Content(names, divisions, foreign, (), ())
+
+
+def _arrays(path: Path) -> Arrays:
+    try:
+        content = np.load(path, allow_pickle=False)
+        if not isinstance(content, NpzFile):
+            raise ValueError("it holds a single array")
+        with content as file:
+            return {name: np.asarray(file[name]) for name in file.files}
+    except Exception as error:  # zip, zlib and numpy raise what their parts raise
+        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
+        raise ArtifactError(
+            f"{path} cannot be read: {reason}", "Give an .npz with arrays x and y, without objects."
+        ) from None
+
+
+def _labels(y: np.ndarray, count: int, path: Path) -> np.ndarray:
+    """Whole numbers or names, one for each of the examples."""
+    if y.dtype.kind not in "iubUS":
+        raise ConfigError(f"{path} has labels of {y.dtype}", "Give whole numbers or names.")
+    if y.size != count:
+        raise ConfigError(
+            f"{path} has {count} examples but {y.size} labels", "Give a label for each."
+        )
+    return np.char.decode(y.reshape(-1)) if y.dtype.kind == "S" else y.reshape(-1)
+
+
+def _rate(rate: np.ndarray, path: Path) -> int:
+    if rate.size != 1 or rate.dtype.kind not in "iu" or not 1_000 <= rate <= 1_000_000:
+        raise ConfigError(
+            f"{path} has the sample_rate {rate.tolist()}", "It is one whole number, in Hz."
+        )
+    return int(rate.item())
+
+
+def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
+    """An array of a user as raw examples; raises ConfigError for one that means nothing."""
+    sounds = x.ndim == 2 and x.dtype.kind in "if"
+    if x.size and x.dtype.kind == "f":
+        x = _stored(x, sounds, path)
+    # What is shorter than a tenth of a second was not meant as a sound.
+    if sounds and x.dtype == np.int16 and 10 * x.shape[1] >= rate and len(x):
+        return _clips(x, rate)
+    if x.ndim == 3:
+        x = x[..., None]
+    if not x.size or x.ndim != 4 or x.dtype != np.uint8 or x.shape[3] not in (1, 3):
+        raise ConfigError(
+            f"{path} has an array {x.shape} of {x.dtype}",
+            "Images are [n, height, width(, 1 or 3)] uint8 or in [0, 1]; sounds [n, samples].",
+        )
+    check_sides(x.shape[1], x.shape[2], "Convert the arrays yourself.")
+    return x
+
+
+def _stored(x: np.ndarray, sounds: bool, path: Path) -> Raw:
+    """Real numbers as they are stored."""
+    if not np.isfinite(x).all():
+        raise ConfigError(f"{path} has values that are no numbers", "Remove those examples.")
+    low = -1.0 if sounds else 0.0
+    if x.min() < low or x.max() > 1.0:
+        raise ConfigError(
+            f"{path} has values from {x.min():g} to {x.max():g}",
+            f"Real numbers must lie between {low:g} and 1, or use uint8 (images) or int16.",
+        )
+    dtype: Any = np.int16 if sounds else np.uint8
+    return as_stored(x.astype(np.float32), np.dtype(dtype))
+
+
+def _clips(x: np.ndarray, rate: int) -> Raw:
+    """int16 [n, samples] of any rate and length as clips."""
+    signals = as_real(x)
+    if rate != SAMPLE_RATE:
+        signals = np.stack([resample(signal, rate, SAMPLE_RATE) for signal in signals])
+    return as_stored(fit_length(signals, clips.CLIP_SAMPLES), clips.INT16)

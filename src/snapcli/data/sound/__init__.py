@@ -1,0 +1,1 @@
+"""Sound: files, clips, noise, and log-Mel features."""
