@@ -71,7 +71,8 @@ class TrainOptions:
     seed: int = 13
 
     def __post_init__(self) -> None:
-        _between("train.image_size", self.image_size, 0, 512)
+        if self.image_size:
+            _between("train.image_size", self.image_size, 8, 128)
         if self.channels not in (0, 1, 3):
             raise ConfigError(
                 f"train.channels is {self.channels}", "It must be 1 (grey), 3 (colour) or 0."

@@ -89,6 +89,9 @@ def pairs(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 def _print_table(title: str, view: Table, rows: Sequence[Sequence[str]]) -> None:
     view.columns[0].no_wrap = True
+    for column in view.columns[1:]:
+        # A path that is cut off is no path.
+        column.overflow = "fold"
     for row in rows:
         view.add_row(*(Text(cell) for cell in row))
     out = _out()
@@ -126,15 +129,15 @@ def progress(title: str) -> Iterator[OnProgress]:
         BarColumn(bar_width=30),
         TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
-        TextColumn("eta"),
+        TextColumn("{task.fields[eta]}"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[detail]}"),
     )
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=None, count="", detail="")
+        task = bar.add_task(title, total=None, count="", detail="", eta="")
 
         def advance(done: int, total: int, detail: str) -> None:
             count = f"{done}/{total}"
-            bar.update(task, completed=done, total=total, count=count, detail=detail)
+            bar.update(task, completed=done, total=total, count=count, detail=detail, eta="eta")
 
         yield advance

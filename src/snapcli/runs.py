@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -238,6 +238,8 @@ def new_run(runs_dir: Path, prefix: str) -> Iterator[Run]:
     except BaseException:
         if not run.has_begun():
             shutil.rmtree(run.root, ignore_errors=True)
+            with suppress(OSError):
+                runs_dir.rmdir()  # only if it is empty
         raise
 
 

@@ -114,3 +114,42 @@ def test_later_commands_tell_when_the_images_are_gone(
         moved.rename(shapes)
     assert outcome.code == 2
     assert str(shapes) in outcome.error()[0]
+
+
+NET = """
+from tf_keras import Sequential, layers
+
+
+def build(input_shape, classes):
+    return Sequential([
+        layers.Input(input_shape),
+        layers.Conv2D(6, 3, 2, activation="relu", name="conv1"),
+        layers.Conv2D(8, 3, activation="relu", name="conv2"),
+        layers.GlobalAveragePooling2D(),
+        layers.Dense(classes, activation="softmax"),
+    ])
+"""
+
+
+def test_a_backbone_of_the_users_own_reaches_the_board(
+    shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a softmax at its end, and layers that are not named as ours are."""
+    need(compiler=True, emulator=True)
+    (tmp_path / "own_net.py").write_text(NET)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    space = Workspace(tmp_path / "runs")
+    options = ("--backbone", "own_net:build", "--taps", "conv1:conv2", "--epochs", "1")
+    steps = {
+        "train": ("--dataset", str(shapes), *options),
+        "calibrate": ("--map", "gated"),
+        "quantize": (),
+        "export-c": (),
+        "flash": (),
+        "bench": ("--inputs", "5", "--json"),
+    }
+    for command, arguments in steps.items():
+        outcome = space.snap(command, *arguments)
+        assert outcome.code == 0, outcome.err
+    assert outcome.json["bit_exact"] == 5

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from snapcli.assets import asset_dir
-from snapcli.config import load_recipe
+from snapcli.config import Recipe, load_recipe
 from snapcli.data.loading import NAMES
+from snapcli.errors import UsageError
 from snapcli.models import BACKBONES, load_backbone
 from snapcli.stages.recipe import recipe_for
 from snapcli.targets import load_target
@@ -57,4 +58,7 @@ def test_the_whole_recipe_is_the_papers(name: str) -> None:
 
 
 def test_a_data_set_of_the_users_own_has_the_defaults() -> None:
-    assert recipe_for("somewhere/photos", quick=True) == recipe_for("photos", quick=False)
+    assert recipe_for("somewhere/mnist", quick=False) == Recipe()
+    for name in ("somewhere/mnist", "digits"):
+        with pytest.raises(UsageError, match="no quick recipe"):
+            recipe_for(name, quick=True)

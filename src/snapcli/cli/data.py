@@ -23,6 +23,7 @@ EXAMPLES = (
 )
 _DATASET = typer.Argument(help="A data set as in `snap train --dataset`: a name or a path.")
 _SIZE = typer.Option("--image-size", help="Side that your own images are brought to.")
+_CHANNELS = typer.Option("--channels", help="1 (grey) or 3 (colour) for your own images.")
 _STRICT = typer.Option("--strict", help="A broken file of yours is an error, not skipped.")
 
 
@@ -43,7 +44,7 @@ def fetch(
     data_dir: DataDir = None,
     json: AsJson = False,
 ) -> None:
-    """Download data sets into the cache, by hash, unless they are there."""
+    """Download data sets by hash, into --data-dir or the cache, unless they are there."""
     from snapcli.stages.data import fetch as stage
 
     with console.progress("fetch") as on_progress:
@@ -73,6 +74,7 @@ def verify(
 def info(
     dataset: Annotated[str, _DATASET],
     image_size: Annotated[int, _SIZE] = 0,
+    channels: Annotated[int, _CHANNELS] = 0,
     strict: Annotated[bool, _STRICT] = False,
     data_dir: DataDir = None,
     json: AsJson = False,
@@ -81,7 +83,7 @@ def info(
     from snapcli.stages.data import info as stage
 
     with console.progress("read") as on_progress:
-        report = stage(_options(dataset, image_size, strict, data_dir), on_progress)
+        report = stage(_options(dataset, image_size, channels, strict, data_dir), on_progress)
     console.print_json(report) if json else render.data_info(report)
 
 
@@ -89,6 +91,7 @@ def preview(
     dataset: Annotated[str, _DATASET],
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("preview.png"),
     image_size: Annotated[int, _SIZE] = 0,
+    channels: Annotated[int, _CHANNELS] = 0,
     strict: Annotated[bool, _STRICT] = False,
     data_dir: DataDir = None,
     json: AsJson = False,
@@ -97,17 +100,20 @@ def preview(
     from snapcli.stages.data import preview as stage
 
     with console.progress("draw") as on_progress:
-        path = stage(_options(dataset, image_size, strict, data_dir), out, on_progress)
+        path = stage(_options(dataset, image_size, channels, strict, data_dir), out, on_progress)
     console.print_json({"picture": str(path)}) if json else console.say(f"Look at {path}")
 
 
-def _options(dataset: str, image_size: int, strict: bool, data_dir: Path | None) -> "TrainOptions":
+def _options(
+    dataset: str, image_size: int, channels: int, strict: bool, data_dir: Path | None
+) -> "TrainOptions":
     from snapcli.config import TrainOptions, override
 
     return override(
         TrainOptions(),
         dataset=dataset,
         image_size=image_size,
+        channels=channels,
         strict=strict,
         data_dir=str(data_dir or ""),
     )

@@ -75,8 +75,9 @@ class Dataset:
     augment_inputs varies their inputs. corruptions maps a type to a function; dev_corruptions
     are the same types with other sources of noise, None where they have none. published holds
     the test set's corruptions where the user has the official files. ood maps a name to raw
-    examples without a label. identity names the content, None where inputs are cheap to make
-    again; notes are what the loader has to tell.
+    examples without a label; ood_splits says of each whether streams of dev or of test may show
+    it (where it matters; else they are halved). identity names the content, None where inputs
+    are cheap to make again; notes are what the loader has to tell.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Dataset:
     augment_inputs: Callable[[Inputs, np.random.Generator], Inputs] = _unchanged
     dev_corruptions: dict[str, Corruption] | None = None
     published: dict[str, Published] = field(default_factory=dict)
+    ood_splits: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     identity: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from snapcli.config import TrainOptions
 from snapcli.data.dataset import Dataset
 from snapcli.data.files.store import VARIABLE, open_store
 from snapcli.data.request import Request
-from snapcli.errors import UsageError, suggestion
+from snapcli.errors import ConfigError, UsageError, suggestion
 from snapcli.progress import OnProgress, silent
 
 # A module per data set: what one needs is imported when it is loaded.
@@ -41,6 +41,11 @@ def check_dataset(name: str) -> None:
 def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dataset:
     check_dataset(options.dataset)
     own = is_own(options.dataset)
+    if not own and (options.image_size or options.channels):
+        raise ConfigError(
+            f"{options.dataset} has images of its own size",
+            "--image-size and --channels are for your own data.",
+        )
     request = Request(
         store=open_store(options.data_dir),
         augment=options.augment,

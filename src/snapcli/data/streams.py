@@ -76,7 +76,8 @@ class Stream:
 
 
 class _Deck:
-    """Deals rows in random order; each comes again only when all others have been dealt."""
+    """Deals rows in random order, all of them before any comes again; none comes twice in one
+    deal unless there are too few."""
 
     def __init__(self, rows: NDArray[np.intp], rng: np.random.Generator) -> None:
         self._rows, self._rng = rows, rng
@@ -86,7 +87,9 @@ class _Deck:
         dealt = [self._left[:0]]
         while count:
             if not len(self._left):
-                self._left = self._rng.permutation(self._rows)
+                fresh = self._rng.permutation(self._rows)
+                again = np.isin(fresh, np.concatenate(dealt))
+                self._left = np.concatenate([fresh[~again], fresh[again]])
             dealt.append(self._left[:count])
             self._left = self._left[len(dealt[-1]) :]
             count -= len(dealt[-1])
@@ -96,7 +99,7 @@ class _Deck:
 def build_stream(dataset: Dataset, split: str, seed: int) -> Stream:
     """Of dev or test examples, and of that half of the foreign ones that belongs to the split.
 
-    Where there are fewer examples than frames they return, under other corruptions.
+    Where there are fewer examples than frames they return, under another type or severity.
     """
     rng = np.random.default_rng([seed, _SPLITS.index(split)])
     deck = _Deck(np.arange(len(dataset.split(split))), rng)
@@ -122,7 +125,9 @@ def build_clean_run(dataset: Dataset, split: str, seed: int) -> Stream:
 
 
 def foreign_rows(dataset: Dataset, name: str, split: str) -> NDArray[np.intp]:
-    """The half of an OOD set that dev or test streams may show."""
+    """The part of an OOD set that dev or test streams may show."""
+    if name in dataset.ood_splits:
+        return np.flatnonzero(dataset.ood_splits[name] == split)
     order = np.random.default_rng(0).permutation(len(dataset.ood[name]))
     half = np.sort(order[_SPLITS.index(split) :: 2])
     if not len(half):

@@ -6,8 +6,10 @@ from typing import Any
 
 from snapcli.errors import UsageError, suggestion
 from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
+from snapcli.models.own import check_order
 
 _DEFAULT_RANK = 32
+_LOG_MEL = (98, 40, 1)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Backbone:
             if self.blocks:
                 self._check(before, self.blocks)
                 self._check(after, self.blocks)
+                check_order(before, after, self.blocks, self.name)
             return Tap(before, after, _DEFAULT_RANK)
         if not self.blocks:
             raise UsageError(
@@ -107,8 +110,8 @@ def load_backbone(name: str) -> Backbone:
 
 def default_backbone(input_shape: tuple[int, int, int]) -> str:
     """The one of ours that was made for inputs of this size."""
-    height, width, _ = input_shape
-    if height != width:
+    if input_shape == _LOG_MEL:
         return "dscnn"
     limits = ((16, "dscnn-digits"), (28, "cnn-mnist"), (48, "resnet8"))
-    return next((name for limit, name in limits if height <= limit), "mobilenetv2")
+    side = max(input_shape[:2])
+    return next((name for limit, name in limits if side <= limit), "mobilenetv2")

@@ -63,9 +63,12 @@ class Trainer:
         tf_keras.utils.set_random_seed(options.seed)
         self.data, self.options, self.taps = data, options, taps
         classes = len(data.class_names)
-        self.model = backbone.build(data.input_shape, classes)
-        if not backbone.blocks:
-            self.model = own.with_taps(self.model, self.tapped(), backbone.name)
+        if backbone.blocks:
+            self.model = backbone.build(data.input_shape, classes)
+        else:
+            given = own.built(backbone.build, data.input_shape, classes, backbone.name)
+            pairs = [(tap.before, tap.after) for tap in taps]
+            self.model = own.with_taps(given, pairs, backbone.name)
             own.check_built(self.model, data.input_shape, classes, backbone.name)
         widths = {name: output.shape[-1] for name, output in self.model.output.items()}
         self.heads = [

@@ -3,11 +3,12 @@
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from snapcli.errors import ConfigError, UsageError
+from snapcli.errors import ConfigError, SnapError, UsageError
+from snapcli.models.tensorflow import require_tensorflow
 
 LOGITS = "logits"
 Build = Callable[[tuple[int, int, int], int], Any]
@@ -27,15 +28,21 @@ def builder(name: str) -> Build:
     module_name, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
+    # Before the module imports it, TensorFlow is told to be quiet.
+    require_tensorflow()
     try:
-        build = getattr(importlib.import_module(module_name), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module_name.startswith(error.name):
-            raise
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        absent = isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name))
+        reason = f"{type(error).__name__}: {_first_line(error)}"
         raise UsageError(
-            f"there is no module {module_name}", "Run snap where Python can import it."
+            f"there is no module {module_name}"
+            if absent
+            else f"module {module_name} cannot be imported ({reason})",
+            "Run snap where Python can import it." if absent else "Mend it first.",
         ) from None
-    except (AttributeError, ValueError):
+    build = getattr(module, attribute, None)
+    if build is None:
         raise UsageError(
             f"module {module_name} has no '{attribute}'", "Name a function: module:function"
         ) from None
@@ -55,10 +62,42 @@ def _loaded(path: Path) -> Any:
         raise ConfigError(f"{path} cannot be loaded: {reason}", "Give a tf_keras model.") from None
 
 
-def with_taps(model: Any, tapped: list[str], name: str) -> Any:
-    """The model image -> {tapped layer: map, "logits"}, whatever form it was given in."""
-    from tf_keras import Model
+def check_order(before: str, after: str, layers: Sequence[str], name: str) -> None:
+    """A tap predicts the later layer from the earlier one."""
+    if layers.index(before) >= layers.index(after):
+        raise UsageError(
+            f"in {name} '{before}' does not come before '{after}'", f"Write {after}:{before}."
+        )
 
+
+def built(build: Build, input_shape: tuple[int, int, int], classes: int, name: str) -> Any:
+    """What the user's function makes of these; whatever goes wrong in it is theirs to mend."""
+    try:
+        model = build(input_shape, classes)
+    except SnapError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"{name} failed with {type(error).__name__}: {_first_line(error)}",
+            "It must take (input_shape, classes) and return a tf_keras functional model.",
+        ) from None
+    if not (hasattr(model, "layers") and hasattr(model, "output")):
+        raise ConfigError(
+            f"{name} returned {type(model).__name__}", "It must return a tf_keras functional model."
+        )
+    return model
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else "no message"
+
+
+def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:
+    """The model image -> {tapped layer: map, "logits"}, whatever form it was given in; taps:
+    (before, after) of each."""
+    from tf_keras import Model, layers
+
+    tapped = list(dict.fromkeys(layer for pair in taps for layer in pair))
     outputs = model.output
     if isinstance(outputs, dict) and LOGITS in outputs:
         found = {k: v for k, v in outputs.items() if k in tapped}
@@ -71,20 +110,32 @@ def with_taps(model: Any, tapped: list[str], name: str) -> Any:
                 f"Give it one, the logits, or a dictionary with the key '{LOGITS}'.",
             )
         outputs = _before_softmax(model)
-    layers = {layer.name: layer for layer in model.layers}
+    known = {layer.name: layer for layer in model.layers}
     for tap in tapped:
-        if tap not in found and tap not in layers:
-            raise UsageError(
-                f"{name} has no layer '{tap}'",
-                f"Its layers: {', '.join(n for n in layers)}.",
-            )
-        found.setdefault(tap, layers[tap].output if tap in layers else None)
+        if tap not in found and tap not in known:
+            raise UsageError(f"{name} has no layer '{tap}'", f"Its layers: {', '.join(known)}.")
+        if tap not in found:
+            found[tap] = known[tap].output
         if len(found[tap].shape) != 4:
             raise UsageError(
                 f"layer '{tap}' of {name} gives {tuple(found[tap].shape[1:])}, not a map",
                 "Tap a layer with height, width and channels.",
             )
-    return Model(model.input, {**found, LOGITS: outputs}, name=model.name)
+    depth = [layer.name for layer in model.layers]
+    for before, after in taps:
+        check_order(_maker(found[before]), _maker(found[after]), depth, name)
+
+    def named(output: Any, key: str) -> Any:
+        # The converter names outputs after their layers.
+        return output if _maker(output) == key else layers.Activation("linear", name=key)(output)
+
+    whole = {key: named(output, key) for key, output in {**found, LOGITS: outputs}.items()}
+    return Model(model.input, whole, name=model.name)
+
+
+def _maker(output: Any) -> str:
+    """The layer that an output comes from."""
+    return str(output.node.layer.name)
 
 
 def _before_softmax(model: Any) -> Any:

@@ -13,7 +13,7 @@ from snapcli.data import load_dataset
 from snapcli.data.files.catalogue import COMPANIONS, SOURCES, Source, source_named
 from snapcli.data.files.store import Store, open_store
 from snapcli.data.loading import NAMES
-from snapcli.errors import CheckError
+from snapcli.errors import CheckError, UsageError
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import disk_errors, sha256
 
@@ -87,11 +87,11 @@ def _view(source: Source, store: Store) -> SourceView:
 def fetch(
     names: Sequence[str], data_dir: str = "", on_progress: OnProgress = silent
 ) -> tuple[SourceView, ...]:
-    """Downloads what is not there yet, and unpacks what has to be."""
+    """Downloads what is not there yet, into the data directory or else the cache, and unpacks what
+    has to be."""
     sources = [source_named(name) for name in names]
-    store = open_store(data_dir)
-    for source in sources:
-        store.require(source, on_progress)
+    store = Store((Path(data_dir),)) if data_dir else open_store()
+    store.require(*sources, on_progress=on_progress)
     return tuple(_view(source, store) for source in sources)
 
 
@@ -104,7 +104,8 @@ def verify(
     store = open_store(data_dir)
     chosen = [source_named(name) for name in names] if names else list(SOURCES.values())
     files: list[FileCheck] = []
-    for source in chosen:
+    for number, source in enumerate(chosen):
+        on_progress(number, len(chosen), f"comparing {source.name}")
         place = store.locate(source)
         if place is None:
             if names:
@@ -116,7 +117,6 @@ def verify(
             path = place / file.name
             status = "unpacked"
             if path.is_file():
-                on_progress(0, 1, f"reading {file.name}")
                 status = "published" if sha256(path) == file.sha256 else "differs"
             files.append(FileCheck(source.name, file.name, status))
         if not source.files:
@@ -158,6 +158,8 @@ def preview(options: TrainOptions, out: Path, on_progress: OnProgress = silent) 
     """Draws the data set to a PNG."""
     from snapcli.data.preview import draw_preview
 
+    if out.suffix.lower() != ".png" or out.is_dir():
+        raise UsageError(f"{out} is no name for a picture", "Give one that ends in .png.")
     picture = draw_preview(load_dataset(options, on_progress))
     with disk_errors(out, "--out"):
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from snapcli.assets import asset_dir
 from snapcli.config import Recipe, load_recipe
 from snapcli.data.files.store import VARIABLE
-from snapcli.errors import ArtifactError, ConfigError
+from snapcli.errors import ArtifactError, ConfigError, UsageError
 from snapcli.runs import Run
 
 CONFIG = "config.toml"
@@ -40,8 +40,10 @@ def run_prefix(dataset: str) -> str:
 
 def recipe_for(dataset: str, quick: bool) -> Recipe:
     """The recipe that ships for a data set, or the defaults for one of the user's own."""
-    folder = asset_dir("pipelines")
-    names = [f"{dataset}-quick", dataset] if quick else [dataset]
-    found = (folder / f"{name}.toml" for name in names if "/" not in name)
-    path = next((p for p in found if p.is_file()), None)
-    return load_recipe(path) if path else Recipe()
+    name = f"{Path(dataset).name}{'-quick' if quick else ''}"
+    path = asset_dir("pipelines") / f"{name}.toml"
+    if Path(dataset).name == dataset and path.is_file():
+        return load_recipe(path)
+    if quick:
+        raise UsageError(f"{dataset} has no quick recipe", "Leave --quick out, or set --epochs.")
+    return Recipe()

@@ -24,6 +24,7 @@ def test_the_default_is_the_one_made_for_the_size() -> None:
     assert set(SHAPES) == set(BACKBONES)
     for name, shape in SHAPES.items():
         assert default_backbone(shape) == name
+    assert default_backbone((20, 24, 1)) == "cnn-mnist"
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -56,7 +57,7 @@ def test_taps_are_named_by_letter_block_or_pair() -> None:
     assert backbone.taps(("block2",)) == (m,)
     assert backbone.taps(("block2", "M")) == (m,)
     assert backbone.taps(("stem:block3",)) == (Tap("stem", "block3", 32),)
-    for wrong in ("X", "stem", "block9", "stem:block9", "nowhere:block1"):
+    for wrong in ("X", "stem", "block9", "stem:block9", "nowhere:block1", "block3:block1"):
         with pytest.raises(UsageError):
             backbone.taps((wrong,))
 
@@ -96,6 +97,14 @@ def twins(input_shape, classes):
     return Model(image, [image, image])
 
 
+def picky(image):
+    return None
+
+
+def empty(input_shape, classes):
+    return None
+
+
 number = 3
 """
 
@@ -110,15 +119,15 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
-def built(name: str, taps: list[str]) -> Any:
-    model = load_backbone(name).build((9, 9, 1), 3)
+def built(name: str, *taps: tuple[str, str]) -> Any:
+    model = own.built(load_backbone(name).build, (9, 9, 1), 3, name)
     return own.with_taps(model, taps, name)
 
 
 def test_a_functional_model_is_tapped_by_its_layers(module: str) -> None:
     backbone = load_backbone(f"{module}:build")
     (tap,) = backbone.taps(("first:second",))
-    model = built(f"{module}:build", [tap.before, tap.after])
+    model = built(f"{module}:build", (tap.before, tap.after))
     outputs = model(np.ones((2, 9, 9, 1), np.float32))
     assert {k: v.shape[-1] for k, v in outputs.items()} == {"first": 4, "second": 6, "logits": 3}
 
@@ -127,33 +136,39 @@ def test_a_softmax_at_the_end_is_left_off(module: str) -> None:
     x = np.random.default_rng(0).normal(size=(5, 9, 9, 1)).astype(np.float32)
     original = load_backbone(f"{module}:sure").build((9, 9, 1), 3)
     probabilities = original(x).numpy()
-    logits = own.with_taps(original, ["first"], "own")(x)["logits"].numpy()
+    logits = own.with_taps(original, [("first", "second")], "own")(x)["logits"].numpy()
     spread = np.exp(logits - logits.max(axis=1, keepdims=True))
     np.testing.assert_allclose(spread / spread.sum(axis=1, keepdims=True), probabilities, atol=1e-6)
     assert logits.min() < 0
 
 
 def test_a_model_that_names_its_blocks_keeps_their_names(module: str) -> None:
-    assert set(built(f"{module}:named", ["a", "b"]).output) == {"a", "b", "logits"}
+    model = built(f"{module}:named", ("a", "b"))
+    assert set(model.output) == {"a", "b", "logits"}
+    # The converter names outputs after their layers.
+    assert set(model.output_names) == {"a", "b", "logits"}
 
 
 def test_a_saved_model_is_a_backbone(module: str, tmp_path: Path) -> None:
     load_backbone(f"{module}:build").build((9, 9, 1), 3).save(tmp_path / "net.keras")
-    assert set(built(str(tmp_path / "net.keras"), ["first"]).output) == {"first", "logits"}
+    model = built(str(tmp_path / "net.keras"), ("first", "second"))
+    assert set(model.output_names) == {"first", "second", "logits"}
 
 
 def test_what_cannot_be_tapped_is_named(module: str) -> None:
     model = load_backbone(f"{module}:build").build((9, 9, 1), 3)
     with pytest.raises(UsageError, match="no layer 'third'"):
-        own.with_taps(model, ["third"], "own")
+        own.with_taps(model, [("first", "third")], "own")
     with pytest.raises(UsageError, match="not a map"):
-        own.with_taps(model, [model.layers[-1].name], "own")
+        own.with_taps(model, [("first", model.layers[-1].name)], "own")
+    with pytest.raises(UsageError, match="'second' does not come before 'first'"):
+        own.with_taps(model, [("second", "first")], "own")
     with pytest.raises(ConfigError, match="2 outputs"):
-        built(f"{module}:twins", ["first"])
+        built(f"{module}:twins", ("first", "second"))
 
 
 def test_a_model_for_other_data_is_refused(module: str) -> None:
-    model = built(f"{module}:build", ["first"])
+    model = built(f"{module}:build", ("first", "second"))
     own.check_built(model, (9, 9, 1), 3, "own")
     for shape, classes in (((8, 9, 1), 3), ((9, 9, 1), 4)):
         with pytest.raises(ConfigError, match="own takes"):
@@ -166,6 +181,25 @@ def test_a_model_for_other_data_is_refused(module: str) -> None:
 def test_a_module_without_it_is_named(module: str, suffix: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_backbone(module + suffix)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"), [("picky", "failed with TypeError"), ("empty", "returned NoneType")]
+)
+def test_what_goes_wrong_in_a_users_function_is_told(
+    module: str, function: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        built(f"{module}:{function}", ("first", "second"))
+
+
+@pytest.mark.parametrize("source", ["import no_such_thing", "1 +", "1 / 0"])
+def test_a_module_that_cannot_be_imported_is_named(
+    module: str, tmp_path: Path, source: str
+) -> None:
+    (tmp_path / f"{module}_bad.py").write_text(source)
+    with pytest.raises(UsageError, match=f"module {module}_bad cannot be imported"):
+        load_backbone(f"{module}_bad:build")
 
 
 def test_a_module_that_is_not_there_is_named() -> None:

@@ -41,12 +41,14 @@ def zoom(x: Images, rng: np.random.Generator, largest: float) -> np.ndarray:
     return blurred.reshape(h * w, n, c).swapaxes(0, 1).reshape(x.shape)
 
 
-def _shuffle(n: int, height: int, width: int, reach: int, rng: np.random.Generator) -> np.ndarray:
+def _shuffle(
+    n: int, height: int, width: int, reach: int, swapped: bool, rng: np.random.Generator
+) -> np.ndarray:
     """[h * w, n] intp: for each image, which pixel comes to lie where.
 
-    From the bottom right to the top left, every pixel swaps places with one that is up to
-    `reach` above and to the left of it, or up to reach - 1 below and to the right. Later swaps
-    carry a pixel on, so some travel far: that makes the glass look coarse.
+    From the bottom right to the top left, every pixel takes the value of one that is up to
+    `reach` above and to the left of it, or up to reach - 1 below and to the right. Where they
+    are swapped, later swaps carry a pixel on, so some travel far.
     """
     order = np.arange(height * width)[:, None].repeat(n, axis=1)
     rows, columns = (range(side - reach, reach - 1, -1) for side in (height, width))
@@ -59,15 +61,20 @@ def _shuffle(n: int, height: int, width: int, reach: int, rng: np.random.Generat
             there = here + move
             kept = order[here].copy()
             order[here] = order[there, images]
-            order[there, images] = kept
+            if swapped:
+                order[there, images] = kept
     return order
 
 
 def glass(x: Images, rng: np.random.Generator, sigma: float, reach: int, rounds: int) -> np.ndarray:
-    """Pixels change places with near ones, `rounds` times, between two gaussian blurs."""
+    """Pixels change places with near ones, `rounds` times, between two gaussian blurs.
+
+    In the published images of one channel they do. In those of three a pixel is only overwritten
+    by its neighbour, because the original program exchanged two views of one array.
+    """
     n, h, w, c = x.shape
     pixels = filters.gaussian(x, sigma).reshape(n, h * w, c)
     for _ in range(rounds):
-        order = _shuffle(n, h, w, reach, rng)
+        order = _shuffle(n, h, w, reach, c == 1, rng)
         pixels = np.take_along_axis(pixels, order.T[..., None], axis=1)
     return filters.gaussian(pixels.reshape(x.shape), sigma)

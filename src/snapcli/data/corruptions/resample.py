@@ -35,23 +35,23 @@ def box_matrix(side: int, small: int) -> np.ndarray:
     return average[middles.astype(int)]
 
 
-def bilinear(x: Images, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def bilinear(x: Images, rows: np.ndarray, columns: np.ndarray) -> Images:
     """x [n, h, w, c] read at rows and columns [n, h', w'] in pixels: [n, h', w', c].
 
     A place outside of the image reads the border nearest to it. h and w are at least 2.
     """
     n, h, w, c = x.shape
-    rows, columns = np.clip(rows, 0, h - 1), np.clip(columns, 0, w - 1)
+    rows = np.clip(rows, 0, h - 1).astype(np.float32)
+    columns = np.clip(columns, 0, w - 1).astype(np.float32)
     top = np.minimum(rows.astype(np.intp), h - 2)
     left = np.minimum(columns.astype(np.intp), w - 2)
-    down = (rows - top).astype(np.float32)[..., None]
-    right = (columns - left).astype(np.float32)[..., None]
+    down, right = (rows - top)[..., None], (columns - left)[..., None]
     pixels = x.reshape(n * h * w, c)
     corner = (np.arange(n)[:, None, None] * h + top) * w + left
 
     def between(left_ends: np.ndarray) -> np.ndarray:
-        a, b = pixels.take(left_ends, axis=0), pixels.take(left_ends + 1, axis=0)
-        return a + right * (b - a)
+        ends = pixels.take(left_ends, axis=0), pixels.take(left_ends + 1, axis=0)
+        return ends[0] * (1 - right) + ends[1] * right
 
     upper, lower = between(corner), between(corner + w)
-    return upper + down * (lower - upper)
+    return np.asarray(upper * (1 - down) + lower * down, np.float32)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import zipfile
@@ -62,6 +63,8 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
         if zipfile.is_zipfile(raw):
             with zipfile.ZipFile(raw) as content:
                 for entry in content.infolist():
+                    if stat.S_ISLNK(entry.external_attr >> 16):
+                        raise _no_file(archive, entry.filename)
                     if not entry.is_dir():
                         with content.open(entry) as file:
                             yield entry.filename, file, entry.header_offset
@@ -73,12 +76,15 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
                     continue
                 plain = content.extractfile(member) if member.isreg() else None
                 if plain is None:
-                    raise ArtifactError(
-                        f"{archive.name} holds {member.name}, which is no file",
-                        "Do not use that file.",
-                    )
+                    raise _no_file(archive, member.name)
                 yield member.name, plain, raw.tell()
             _read_to_end(content)
+
+
+def _no_file(archive: Path, member: str) -> ArtifactError:
+    return ArtifactError(
+        f"{archive.name} holds {member}, which is no file", "Do not use that file."
+    )
 
 
 def _read_to_end(tar: tarfile.TarFile) -> None:

@@ -42,7 +42,7 @@ _TRAIN_IMAGES, _TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-
 
 MNIST = Source(
     name="mnist",
-    title="MNIST, handwritten digits, 28x28",
+    title="70,000 handwritten digits, 28x28",
     folder="mnist",
     files=(
         PublishedFile(
@@ -71,11 +71,11 @@ MNIST = Source(
         ),
     ),
     licence="CC BY-SA 3.0",
-    home="http://yann.lecun.com/exdb/mnist",
+    home=_MNIST,
 )
 FASHION_MNIST = Source(
     name="fashion-mnist",
-    title="Fashion-MNIST, test split: foreign images for MNIST",
+    title="foreign images for MNIST",
     folder="fashion-mnist",
     files=(
         PublishedFile(
@@ -92,11 +92,11 @@ FASHION_MNIST = Source(
         ),
     ),
     licence="MIT",
-    home="https://github.com/zalandoresearch/fashion-mnist",
+    home=_FASHION,
 )
 CIFAR10 = Source(
     name="cifar10",
-    title="CIFAR-10, photographs of ten kinds of things, 32x32",
+    title="60,000 photographs, 10 classes, 32x32",
     folder="cifar10",
     files=(
         PublishedFile(
@@ -111,7 +111,7 @@ CIFAR10 = Source(
 )
 SVHN = Source(
     name="svhn",
-    title="Street View House Numbers, test split: foreign images for CIFAR-10",
+    title="foreign images for CIFAR-10",
     folder="svhn",
     files=(
         PublishedFile(
@@ -126,7 +126,7 @@ SVHN = Source(
 )
 TINYIMAGENET = Source(
     name="tinyimagenet",
-    title="TinyImageNet-200, photographs of 200 kinds of things, 64x64",
+    title="110,000 photographs, 200 classes, 64x64",
     folder="tinyimagenet",
     files=(
         PublishedFile(
@@ -142,7 +142,7 @@ TINYIMAGENET = Source(
 )
 SPEECH_V2 = Source(
     name="speechcmd",
-    title="Speech Commands v0.02, spoken words of one second, 16 kHz",
+    title="105,829 spoken words, v0.02",
     folder="speechcmd",
     files=(
         PublishedFile(
@@ -158,7 +158,7 @@ SPEECH_V2 = Source(
 )
 SPEECH_V1 = Source(
     name="speechcmd-v1",
-    title="Speech Commands v0.01: used where v0.02 is not there",
+    title="64,727 spoken words, v0.01, instead of it",
     folder="speechcmd",
     files=(
         PublishedFile(
@@ -174,7 +174,7 @@ SPEECH_V1 = Source(
 )
 ESC50 = Source(
     name="esc50",
-    title="ESC-50, environmental sounds: foreign sounds for Speech Commands",
+    title="foreign sounds for speechcmd",
     folder="esc50",
     files=(),
     licence="CC BY-NC 3.0, some clips CC BY or CC0",
@@ -183,7 +183,7 @@ ESC50 = Source(
 )
 CIFAR10_C = Source(
     name="cifar10-c",
-    title="CIFAR-10-C: corrupted test images as published; made by snap where they are not there",
+    title="corrupted test images as published",
     folder="cifar10-c",
     files=(
         PublishedFile(
@@ -199,7 +199,7 @@ CIFAR10_C = Source(
 )
 MNIST_C = Source(
     name="mnist-c",
-    title="MNIST-C: corrupted test images as published; made by snap where they are not there",
+    title="corrupted test images as published",
     folder="mnist-c",
     files=(
         PublishedFile(

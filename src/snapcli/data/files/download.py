@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from snapcli.data.files.catalogue import PublishedFile, Source
@@ -14,7 +15,8 @@ _BLOCK = 1 << 18
 
 
 def download(source: Source, folder: Path, on_progress: OnProgress = silent) -> None:
-    """Puts every file of the source into the folder; those that are there and whole stay.
+    """Puts every file of the source into the folder; those that are there and whole stay. An error
+    without a hint is one of the network.
 
     A file appears under its name only when its sha256 is right. What an interrupted download
     has got so far stays beside it as NAME.part, and the next one goes on from there.
@@ -37,13 +39,10 @@ def download(source: Source, folder: Path, on_progress: OnProgress = silent) -> 
             keeper.fetch(file.name, downloader=resumable)
         except requests.exceptions.RequestException as error:
             reason = type(error).__name__
-            raise ArtifactError(
-                f"{file.url} cannot be fetched ({reason})", by_hand(source, folder)
-            ) from None
+            raise ArtifactError(f"{file.url} cannot be fetched ({reason})") from None
         except ValueError:
             raise ArtifactError(
-                f"{file.url} is not the file that snap knows: its sha256 differs",
-                by_hand(source, folder),
+                f"{file.url} is not the file that snap knows: its sha256 differs"
             ) from None
         except OSError as error:
             raise ArtifactError(
@@ -53,12 +52,17 @@ def download(source: Source, folder: Path, on_progress: OnProgress = silent) -> 
         done += file.size_bytes
 
 
-def by_hand(source: Source, folder: Path) -> str:
+def by_hand(sources: Sequence[Source], places: Mapping[str, Path]) -> str:
     """How to do without the network."""
-    names = " ".join(file.name for file in source.files) or "its files"
+    each = "; ".join(
+        f"{' '.join(file.name for file in source.files) or 'its files'} from {source.home} into "
+        f"{places[source.name]}"
+        for source in sources
+    )
+    folders = " and ".join(f"{source.folder}/" for source in sources)
     return (
-        f"Get {names} from {source.home} by other means and put them into {folder}, or into "
-        f"{source.folder}/ of a folder that SNAP_DATA_DIR or --data-dir names."
+        f"Get by other means: {each}; or put them into {folders} of a folder that SNAP_DATA_DIR "
+        f"or --data-dir names."
     )
 
 

@@ -16,8 +16,6 @@ from snapcli.data.files.features import cached
 from snapcli.errors import ArtifactError
 from snapcli.progress import OnProgress
 
-_NAMED = 3
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -89,8 +87,7 @@ def broken_note(broken: Sequence[str], strict: bool) -> tuple[str, ...]:
     if strict:
         raise ArtifactError(
             f"{broken[0]} (and {len(broken) - 1} more)" if len(broken) > 1 else broken[0],
-            "Mend or remove it, or leave --strict out to skip broken files.",
+            "Mend or remove it.",
         )
     files = "file was" if len(broken) == 1 else "files were"
-    shown = "; ".join(broken[:_NAMED]) + ("; ..." if len(broken) > _NAMED else "")
-    return (f"{len(broken)} broken {files} skipped: {shown}",)
+    return (*broken, f"{len(broken)} broken {files} skipped")

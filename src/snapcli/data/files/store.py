@@ -35,26 +35,38 @@ class Store:
                 return root / source.folder
         return None
 
+    def nearest(self, *sources: Source) -> Source | None:
+        """Of several that can serve, the one in the first folder that has any."""
+        for root in self.roots:
+            alone = Store((root,))
+            found = next((s for s in sources if alone.locate(s) is not None), None)
+            if found:
+                return found
+        return None
+
     def find(self, source: Source, on_progress: OnProgress = silent) -> Path | None:
         """Like locate; an archive that has to be is unpacked."""
         folder = self.locate(source)
         return self._content(source, folder, on_progress) if folder else None
 
-    def require(self, source: Source, on_progress: OnProgress = silent) -> Path:
-        """Like find; what is nowhere is downloaded."""
-        folder = self.locate(source) or self.fetch(source, on_progress)
-        return self._content(source, folder, on_progress)
-
-    def fetch(self, source: Source, on_progress: OnProgress = silent) -> Path:
-        """Downloads into the cache."""
-        folder = self.cache / source.folder
-        if not source.files:
-            raise ArtifactError(
-                f"{source.name} is not here, and has no download with a known hash",
-                by_hand(source, folder),
-            )
-        download(source, folder, on_progress)
-        return folder
+    def require(self, *sources: Source, on_progress: OnProgress = silent) -> tuple[Path, ...]:
+        """Like find, of each; what is nowhere is downloaded into the cache. One error names all
+        that cannot be had."""
+        missing = [source for source in sources if self.locate(source) is None]
+        places = {source.name: self.cache / source.folder for source in missing}
+        for source in missing:
+            try:
+                if not source.files:
+                    raise ArtifactError(f"{source.name} has no download with a known hash")
+                download(source, places[source.name], on_progress)
+            except ArtifactError as error:
+                # What was fetched before it is no longer missing.
+                still = [s for s in missing if self.locate(s) is None]
+                raise ArtifactError(error.message, error.hint or by_hand(still, places)) from None
+        found = ((source, self.locate(source)) for source in sources)
+        return tuple(
+            self._content(source, folder, on_progress) for source, folder in found if folder
+        )
 
     def _content(self, source: Source, folder: Path, on_progress: OnProgress) -> Path:
         if not source.unpacked or not _holds_files(folder, source):

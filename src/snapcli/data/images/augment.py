@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.data.corruptions.resample import bilinear
 from snapcli.data.dataset import Raw, as_real, as_stored
 from snapcli.data.request import Request
 
@@ -22,7 +23,7 @@ def affine(x: Raw, rng: np.random.Generator) -> Raw:
     down, right = rows - middle[0], columns - middle[1]
     # One pixel of border stands for all that is outside.
     framed = np.pad(as_real(x), ((0, 0), (1, 1), (1, 1), (0, 0)))
-    found = sample(
+    found = bilinear(
         framed,
         1 + middle[0] + cos * down - sin * right + shift[0][:, None, None],
         1 + middle[1] + sin * down + cos * right + shift[1][:, None, None],
@@ -77,7 +78,7 @@ def resized_crop(x: Raw, rng: np.random.Generator) -> Raw:
     place = rng.random((2, len(x))) * (1.0 - side)
     rows, columns = _grid(x)
     shrink = side[:, None, None]
-    found = sample(
+    found = bilinear(
         as_real(x),
         place[0][:, None, None] * height + shrink * (rows + 0.5) - 0.5,
         place[1][:, None, None] * width + shrink * (columns + 0.5) - 0.5,
@@ -114,22 +115,6 @@ def image_augment(request: Request, default: tuple[str, ...]) -> Augment:
         return x
 
     return augment
-
-
-def sample(x: NDArray[np.float32], rows: Raw, columns: Raw) -> NDArray[np.float32]:
-    """x [n, h, w, c] at real-valued places [n, h', w'], bilinear; beyond the border the border's
-    own value."""
-    height, width = x.shape[1:3]
-    rows = np.clip(rows, 0, height - 1).astype(np.float32)
-    columns = np.clip(columns, 0, width - 1).astype(np.float32)
-    top = np.minimum(rows.astype(np.intp), height - 2)
-    left = np.minimum(columns.astype(np.intp), width - 2)
-    down, right = (rows - top)[..., None], (columns - left)[..., None]
-    flat = x.reshape(-1, x.shape[3])
-    first = (np.arange(len(x))[:, None, None] * height + top) * width + left
-    upper = flat[first] * (1 - right) + flat[first + 1] * right
-    lower = flat[first + width] * (1 - right) + flat[first + width + 1] * right
-    return np.asarray(upper * (1 - down) + lower * down, np.float32)
 
 
 def _grid(x: Raw) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -22,8 +22,10 @@ _DEV_SHARE = 0.1
 def load_cifar10(request: Request) -> Dataset:
     """Train 45,000, dev 5,000 (stratified), test 10,000."""
     store = request.store
-    content = read_cifar10(store.require(catalogue.CIFAR10, request.on_progress))
-    foreign = store.require(catalogue.SVHN, request.on_progress)
+    folder, foreign = store.require(
+        catalogue.CIFAR10, catalogue.SVHN, on_progress=request.on_progress
+    )
+    content = read_cifar10(folder)
     whole = {name: Split(x, y, named(name, len(y))) for name, (x, y) in content.items()}
     train, dev = without_share(whole["train"], _DEV_SHARE)
     published = store.find(catalogue.CIFAR10_C, request.on_progress)

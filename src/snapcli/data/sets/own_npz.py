@@ -55,11 +55,31 @@ def from_npz(path: Path, request: Request) -> Content:
     if len({x.shape[1:] for x in everything}) > 1:
         shapes = ", ".join(str(x.shape) for x in everything)
         raise ConfigError(f"{path} has examples of several shapes: {shapes}", "Give them one.")
-    return Content(names, divisions, foreign, (), ())
+    sounds = [x for x, _ in found.values() if x.ndim == 2]
+    return Content(names, divisions, foreign, (), _notes(sounds, rate, "sample_rate" in arrays))
+
+
+def _notes(sounds: list[np.ndarray], rate: int, said: bool) -> tuple[str, ...]:
+    """What sounds had to be converted from."""
+    if not sounds:
+        return ()
+    count = sum(len(x) for x in sounds)
+    told = [] if said else [f"no sample_rate: sounds are taken as {SAMPLE_RATE:,} Hz"]
+    if rate != SAMPLE_RATE:
+        told.append(f"{count:,} sounds resampled from {rate:,} Hz")
+    seconds = sounds[0].shape[1] / rate
+    if seconds < 1:
+        told.append(f"{count:,} sounds of {seconds:.3g} s reflected at the ends")
+    if seconds > 1:
+        told.append(f"{count:,} sounds of {seconds:.3g} s cut to the middle second")
+    return tuple(told)
 
 
 def _arrays(path: Path) -> Arrays:
     try:
+        with path.open("rb") as raw:
+            if raw.read(2) != b"PK":
+                raise ValueError("it is no .npz")
         content = np.load(path, allow_pickle=False)
         if not isinstance(content, NpzFile):
             raise ValueError("it holds a single array")
@@ -93,6 +113,7 @@ def _rate(rate: np.ndarray, path: Path) -> int:
 
 def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
     """An array of a user as raw examples; raises ConfigError for one that means nothing."""
+    given = x.dtype
     sounds = x.ndim == 2 and x.dtype.kind in "if"
     if x.size and x.dtype.kind == "f":
         x = _stored(x, sounds, path)
@@ -103,7 +124,7 @@ def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
         x = x[..., None]
     if not x.size or x.ndim != 4 or x.dtype != np.uint8 or x.shape[3] not in (1, 3):
         raise ConfigError(
-            f"{path} has an array {x.shape} of {x.dtype}",
+            f"{path} has an array {x.shape} of {given}",
             "Images are [n, height, width(, 1 or 3)] uint8 or in [0, 1]; sounds [n, samples].",
         )
     check_sides(x.shape[1], x.shape[2], "Convert the arrays yourself.")

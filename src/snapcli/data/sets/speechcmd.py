@@ -48,9 +48,9 @@ def speaker(origin: str) -> str:
 def load_speechcmd(request: Request) -> Dataset:
     """Keywords: all of their clips; unknown and silence: as many as a keyword has on average."""
     store = request.store
-    old = store.locate(catalogue.SPEECH_V2) is None and store.locate(catalogue.SPEECH_V1)
-    source = catalogue.SPEECH_V1 if old else catalogue.SPEECH_V2
-    folder = store.require(source, request.on_progress)
+    versions = (catalogue.SPEECH_V2, catalogue.SPEECH_V1)
+    source = store.nearest(*versions) or catalogue.SPEECH_V2
+    (folder,) = store.require(source, on_progress=request.on_progress)
     words = {p.name: p for p in sorted(folder.iterdir()) if p.is_dir() and p.name[0] not in "_."}
     lacking = [word for word in KEYWORDS if word not in words]
     if lacking:
@@ -70,10 +70,11 @@ def load_speechcmd(request: Request) -> Dataset:
     noise = {split: tuple(signals.values()) for split, signals in recordings.items()}
     unseen = np.array([n.split("/")[0] not in (*KEYWORDS, *UNKNOWN) for n in names], bool)
     # Nor are their speakers: clips of the training list stay out.
-    foreign = {"unseen-words": reading.x[np.flatnonzero(unseen & (where != "train"))]}
+    rows = np.flatnonzero(unseen & (where != "train"))
+    foreign, halves = {"unseen-words": reading.x[rows]}, {"unseen-words": where[rows]}
     sounds = store.locate(catalogue.ESC50)
     if sounds:
-        foreign["esc50"] = _foreign(sounds)
+        foreign["esc50"], halves["esc50"] = _foreign(sounds)
     front_end = FrontEnd()
     augment, augment_inputs = clip_augment(request, noise["train"])
     beside = [*_noise_files(folder), *(folder / name for name in _LISTS.values())]
@@ -93,6 +94,7 @@ def load_speechcmd(request: Request) -> Dataset:
         corruptions=speech_corruptions(noise["test"]),
         dev_corruptions=speech_corruptions(noise["dev"]),
         ood=foreign,
+        ood_splits=halves,
         front_end=lambda x: log_mel(x, front_end),
         augment=augment,
         augment_inputs=augment_inputs,
@@ -168,12 +170,14 @@ def _split(x: Raw, names: np.ndarray, mine: np.ndarray, noise: dict[str, np.ndar
     )
 
 
-def _foreign(folder: Path) -> Raw:
-    """A few clips from random places of every sound."""
+def _foreign(folder: Path) -> tuple[Raw, np.ndarray]:
+    """A few clips from random places of every sound, and whether dev or test streams show them:
+    those of one sound stay together."""
     signals = tuple(read_signal(path) for path in sorted(folder.glob("*.wav")))
     signals = tuple(s for s in signals if len(s) >= CLIP_SAMPLES)
     if not signals:
         raise ArtifactError(
             f"{folder} has no .wav files of a second or more", "Put ESC-50's there, or remove it."
         )
-    return cuts(signals, _FOREIGN_CUTS * len(signals), np.random.default_rng(_SEED))[0]
+    clips, places = cuts(signals, _FOREIGN_CUTS * len(signals), np.random.default_rng(_SEED))
+    return clips, np.array([("dev", "test")[signal % 2] for signal, _ in places])

@@ -24,7 +24,7 @@ _PUT = "Put the content of tiny-imagenet-200.zip there."
 def load_tinyimagenet(request: Request) -> Dataset:
     """Train and dev (stratified) from the official training images, test from the official
     validation images, which are the labelled ones that nobody trains on."""
-    folder = request.store.require(catalogue.TINYIMAGENET, request.on_progress)
+    (folder,) = request.store.require(catalogue.TINYIMAGENET, on_progress=request.on_progress)
     wnids = sorted({wnid for (wnid,) in _rows(folder / "wnids.txt", 1)})
     order = np.random.default_rng(_SEED).permutation(len(wnids))
     known = sorted(wnids[i] for i in order[: len(wnids) // 2])

@@ -74,6 +74,16 @@ def test_links_and_devices_are_refused(tmp_path: Path, kind: bytes) -> None:
         unpack(path, tmp_path / "out", "toy")
 
 
+def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        entry = zipfile.ZipInfo("link")
+        entry.external_attr = 0o120777 << 16
+        file.writestr(entry, "/etc/passwd")
+    with pytest.raises(ArtifactError, match="which is no file"):
+        unpack(path, tmp_path / "out", "toy")
+
+
 @pytest.mark.parametrize("kept", [0, 10, 0.5, 0.9])
 @pytest.mark.parametrize("kind", ["tar.gz", "zip"])
 def test_a_damaged_archive_is_an_error_and_leaves_nothing(

@@ -113,7 +113,8 @@ def test_an_unpacked_folder_stands_in_for_the_archive(store: Store) -> None:
     (store.roots[0] / "other" / "toy").mkdir(parents=True)
     assert store.locate(toy) is None  # empty
     (store.roots[0] / "other" / "toy" / "a").touch()
-    assert store.locate(toy) == store.require(toy) == store.roots[0] / "other" / "toy"
+    assert store.locate(toy) == store.roots[0] / "other" / "toy"
+    assert store.require(toy) == (store.roots[0] / "other" / "toy",)
 
 
 def zipped(store: Store, root: int, toy: Source, text: str) -> None:
@@ -133,7 +134,7 @@ def test_an_archive_is_unpacked_once_and_stays_where_it_is(
     assert found.name == "toy_v1"
     assert (found / "a.txt").read_text() == "content"
     monkeypatch.setattr("snapcli.data.files.store.unpack", None)
-    assert store.find(toy) == store.require(toy) == found
+    assert (store.find(toy),) == store.require(toy) == (found,)
     assert store.locate(toy) == store.roots[0] / "toys"
 
 
@@ -141,15 +142,15 @@ def test_what_was_unpacked_from_one_archive_does_not_stand_in_for_another(store:
     """The order of the folders holds: an archive of the data directory beats the cache."""
     toy = replace(source("http://nowhere.invalid"), unpacked=("toy_v1",))
     zipped(store, 1, toy, "old")
-    assert (store.require(toy) / "a.txt").read_text() == "old"
+    assert (store.require(toy)[0] / "a.txt").read_text() == "old"
     zipped(store, 0, toy, "newer")
-    assert (store.require(toy) / "a.txt").read_text() == "newer"
+    assert (store.require(toy)[0] / "a.txt").read_text() == "newer"
 
 
 def test_a_download_lands_in_the_cache_and_is_not_repeated(store: Store, server: Server) -> None:
     toy = source(server.url, count=2)
     told: list[tuple[int, int]] = []
-    folder = store.require(toy, lambda done, total, detail: told.append((done, total)))
+    (folder,) = store.require(toy, on_progress=lambda done, total, _: told.append((done, total)))
     assert folder == store.cache / "toys"
     assert [(folder / f.name).read_bytes() for f in toy.files] == [CONTENT, CONTENT]
     assert told[-1] == (2 * len(CONTENT) >> 20, 2 * len(CONTENT) >> 20)
@@ -160,7 +161,7 @@ def test_a_download_lands_in_the_cache_and_is_not_repeated(store: Store, server:
 
 def test_a_broken_connection_is_taken_up_where_it_ended(store: Store, server: Server) -> None:
     server.drops = [4 * BLOCK + 5]
-    folder = store.require(source(server.url))
+    (folder,) = store.require(source(server.url))
     assert (folder / "part0.bin").read_bytes() == CONTENT
     assert server.asked == [None, f"bytes={4 * BLOCK}-"]
     assert [p.name for p in folder.iterdir()] == ["part0.bin"]
@@ -178,7 +179,7 @@ def test_what_an_earlier_attempt_got_is_kept_for_the_next(store: Store, server: 
 
 def test_a_server_that_cannot_resume_starts_again(store: Store, server: Server) -> None:
     server.drops, server.ranges = [1_000_000], False
-    folder = store.require(source(server.url))
+    (folder,) = store.require(source(server.url))
     assert (folder / "part0.bin").read_bytes() == CONTENT
 
 
@@ -203,6 +204,30 @@ def test_without_a_network_the_error_says_files_place_and_variable(store: Store)
     hint = caught.value.hint or ""
     for word in ("part0.bin", "part1.bin", str(store.cache / "toys"), "SNAP_DATA_DIR"):
         assert word in hint
+
+
+def test_one_error_names_all_that_is_missing(store: Store, server: Server) -> None:
+    """What could be fetched before it is not among them."""
+    near = source(server.url)
+    far = [
+        replace(source("http://127.0.0.1:9"), name=name, folder=name) for name in ("far", "further")
+    ]
+    with pytest.raises(ArtifactError, match="cannot be fetched") as caught:
+        store.require(near, *far)
+    hint = caught.value.hint or ""
+    for one in far:
+        assert str(store.cache / one.folder) in hint
+    assert str(store.cache / near.folder) not in hint
+    assert store.locate(near) == store.cache / "toys"
+
+
+def test_the_nearest_of_several_is_that_of_the_first_folder(store: Store) -> None:
+    new, old = (replace(source("http://127.0.0.1:9"), folder=name) for name in ("new", "old"))
+    assert store.nearest(new, old) is None
+    put(store, 1, new)
+    assert store.nearest(new, old) == new
+    put(store, 0, old)
+    assert store.nearest(new, old) == old
 
 
 def test_what_has_no_download_says_where_to_get_it(store: Store) -> None:

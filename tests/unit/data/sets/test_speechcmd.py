@@ -174,9 +174,9 @@ def test_a_broken_clip_is_named_and_skipped_or_refused(tmp_path: Path, root: Pat
     folder = lay_out(tmp_path)
     (folder / "yes" / "train0_nohash_0.wav").write_bytes(b"RIFF not sound")
     data = load(tmp_path)
-    (note,) = [n for n in data.notes if "skipped" in n]
-    assert "1 broken file was skipped" in note
-    assert "train0_nohash_0.wav" in note
+    named, count = data.notes[:2]
+    assert count == "1 broken file was skipped"
+    assert "train0_nohash_0.wav" in named
     assert "yes/train0_nohash_0.wav" not in data.train.origins
     # The same from the cache, and an error for who wants one.
     assert load(tmp_path).notes == data.notes
@@ -192,6 +192,19 @@ def test_esc50_joins_where_it_is(tmp_path: Path, root: Path) -> None:
     data = load(tmp_path)
     assert data.ood["esc50"].shape == (12, 16_000)
     assert len({clip.tobytes() for clip in data.ood["esc50"]}) == 12
+    # Cuts of one sound stay on one side; unseen words follow the official lists.
+    assert data.ood_splits["esc50"].tolist() == ["dev", "test", "dev"] * 4
+    assert sorted(data.ood_splits["unseen-words"]) == ["dev"] * 8 + ["test"] * 8
+
+
+def test_the_data_directory_comes_before_any_other(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another folder has the newer version."""
+    newer = lay_out(tmp_path)
+    newer.rename(tmp_path / "speech_commands_v0.02")
+    monkeypatch.setenv("SNAP_DATA_DIR", str(tmp_path))
+    assert any(str(root) in note for note in load(root).notes)
 
 
 @pytest.mark.parametrize(
