@@ -56,4 +56,4 @@ def test_ctrl_c_before_the_first_epoch_leaves_nothing(
     monkeypatch.setattr("snapcli.stages.pipeline.pipeline", interrupted)
     outcome = snap("demo")
     assert outcome.code == InterruptedRunError.exit_code
-    assert list((tmp_path / "runs").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
