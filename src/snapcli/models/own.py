@@ -33,19 +33,19 @@ def builder(name: str) -> Build:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        absent = isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name))
+        if isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name)):
+            raise UsageError(
+                f"there is no module {module_name}", "Run snap where Python can import it."
+            ) from None
         reason = f"{type(error).__name__}: {_first_line(error)}"
         raise UsageError(
-            f"there is no module {module_name}"
-            if absent
-            else f"module {module_name} cannot be imported ({reason})",
-            "Run snap where Python can import it." if absent else "Mend it first.",
+            f"module {module_name} cannot be imported ({reason})", "Mend it first."
         ) from None
     build = getattr(module, attribute, None)
     if build is None:
         raise UsageError(
             f"module {module_name} has no '{attribute}'", "Name a function: module:function"
-        ) from None
+        )
     if not callable(build):
         raise UsageError(f"{name} is no function", "It must take (input_shape, classes).")
     # A model is callable as well, but it is there already.
