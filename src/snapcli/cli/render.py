@@ -35,6 +35,10 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
+def plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def size(count: int) -> str:
     return f"{count:,} B"
 
@@ -49,7 +53,7 @@ def train(report: "TrainReport") -> None:
             ("accuracy, clean test", percent(report.test_accuracy)),
             (
                 "time",
-                f"{report.time.seconds:,.0f} s for epochs: {report.epochs}, "
+                f"{report.time.seconds:,.0f} s for {plural(report.epochs, 'epoch')}, "
                 f"{percent(report.time.waited_share)} of it waiting for inputs",
             ),
         ],
