@@ -57,3 +57,19 @@ def test_ctrl_c_before_the_first_epoch_leaves_nothing(
     outcome = snap("demo")
     assert outcome.code == InterruptedRunError.exit_code
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_has_seen_enough_is_no_bug() -> None:
+    """`snap data list | head -1`: the pipe is closed before all is written."""
+    script = "from snapcli.__main__ import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "data", "list"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141

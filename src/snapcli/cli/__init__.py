@@ -8,6 +8,8 @@ import typer
 from snapcli.console import print_error
 from snapcli.errors import ArtifactError, InterruptedRunError, SnapError
 
+_CLOSED_PIPE = 141  # as the shell counts a death by SIGPIPE
+
 app = typer.Typer(
     name="snap",
     help="Give a microcontroller model a conscience: train, calibrate, quantize, export, flash "
@@ -100,6 +102,11 @@ def run_app(arguments: list[str]) -> int:
         command = context.command_path if context else "snap"
         print_error(SnapError(error.format_message().rstrip("."), f"See: {command} --help"))
         return error.exit_code
+    except SystemExit as stop:
+        # Typer's answer to a closed pipe: whoever read our output has seen enough.
+        if stop.code != 1:
+            raise
+        return _CLOSED_PIPE
     except OSError as error:
         # Stages turn what disks refuse into errors of ours; this is our own output.
         if error.errno != errno.ENOSPC:
