@@ -317,9 +317,16 @@ def _write_manifest(root: Path, manifest: dict[str, Any]) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Replaces the file as a whole."""
+    with whole_file(path) as partial:
+        partial.write_text(dumps(value) + "\n")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file beside it that takes its place when the block ends well."""
     partial = path.with_name(f".{path.name}.new")
     try:
-        partial.write_text(dumps(value) + "\n")
+        yield partial
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

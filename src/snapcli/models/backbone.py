@@ -6,7 +6,6 @@ from typing import Any
 
 from snapcli.errors import UsageError, suggestion
 from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
-from snapcli.models.own import check_order
 
 _DEFAULT_RANK = 32
 _LOG_MEL = (98, 40, 1)
@@ -49,7 +48,7 @@ class Backbone:
             if self.blocks:
                 self._check(before, self.blocks)
                 self._check(after, self.blocks)
-                check_order(before, after, self.blocks, self.name)
+                own.check_order(before, after, self.blocks, self.name)
             return Tap(before, after, _DEFAULT_RANK)
         if not self.blocks:
             raise UsageError(

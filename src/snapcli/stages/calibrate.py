@@ -79,7 +79,7 @@ def calibrate(
     model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
     logits_of: dict[Key, np.ndarray] = {}
     surprisal_of: dict[Key, np.ndarray] = {}
-    done = 0
+    done, total = 0, evaluation.examples
     for key, x in evaluation.each():
         found = pooled_activations(model, x, tapped_blocks(heads))
         logits_of[key] = found["logits"].astype(np.float64)
@@ -87,7 +87,7 @@ def calibrate(
             [h.surprisal(found[h.before], found[h.after]) for h in heads], axis=-1
         )
         done += len(x)
-        on_progress(done, evaluation.examples, f"examples scored, {key.condition}")
+        on_progress(done, total, f"examples scored, {key.condition}")
 
     dev = Key("dev", "clean")
     temperature = fit_temperature(logits_of[dev], evaluation.dataset.dev.y)

@@ -1,7 +1,5 @@
 """data: the published data sets (list, fetch, verify) and what is in one (info, preview)."""
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from snapcli.data.files.store import Store, open_store
 from snapcli.data.loading import NAMES
 from snapcli.errors import CheckError, UsageError
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import disk_errors, sha256
+from snapcli.runs import disk_errors, sha256, whole_file
 
 SCHEMA = 1
 
@@ -163,13 +161,6 @@ def preview(options: TrainOptions, out: Path, on_progress: OnProgress = silent) 
     picture = draw_preview(load_dataset(options, on_progress))
     with disk_errors(out, "--out"):
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=out.parent, suffix=".png", delete=False) as file:
-            try:
-                picture.save(file, "PNG")
-                file.flush()
-                os.chmod(file.name, 0o644)
-                os.replace(file.name, out)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        with whole_file(out) as partial:
+            picture.save(partial, "PNG")
     return out

@@ -136,7 +136,7 @@ def build_body(graph: Graph, heads: list[GaussianHead], train: np.ndarray) -> Bo
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
     tensor = body.graph.tensors[body.graph.input]
     found: dict[Key, RawScores] = {}
-    done = 0
+    done, total = 0, evaluation.examples
 
     def scored(x: np.ndarray) -> RawScores:
         return body.run(tensor.quantize(x))
@@ -148,7 +148,7 @@ def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Ke
             for part in pool.map(scored, chunks):
                 parts.append(part)
                 done += len(part.logits)
-                on_progress(done, evaluation.examples, f"examples through int8, {key.condition}")
+                on_progress(done, total, f"examples through int8, {key.condition}")
             found[key] = RawScores(
                 np.concatenate([p.surprisal_q16 for p in parts]),
                 np.concatenate([p.logits for p in parts]),

@@ -1,6 +1,8 @@
 """A user's own data: a folder per class of images or .wav files, or an .npz."""
 
 import hashlib
+from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
@@ -28,49 +30,43 @@ def load_own(request: Request) -> Dataset:
     content = from_npz(path, request) if path.is_file() else from_folder(path, request)
     name = path.stem if path.is_file() else path.name
     train, dev, test = _divided(content)
-    if train.x.ndim == 2:
-        return _sounds(name, request, content, train, dev, test)
-    return Dataset(
+    made = partial(
+        Dataset,
         name=name,
         class_names=content.class_names,
         train=train,
         dev=dev,
         test=test,
-        corruptions=COMMON,
         ood={} if content.foreign is None else {"ood": content.foreign},
-        front_end=normalised(*_moments(train.x)),
-        augment=image_augment(request, ("crop",)),
         notes=content.notes,
     )
-
-
-def _sounds(
-    name: str, request: Request, content: Content, train: Split, dev: Split, test: Split
-) -> Dataset:
+    if train.x.ndim == 4:
+        return made(
+            corruptions=COMMON,
+            front_end=normalised(*_moments(train.x)),
+            augment=image_augment(request, ("crop",)),
+        )
     if request.image_size or request.channels:
         raise ConfigError(f"{name} has sounds", "Leave --image-size and --channels out.")
     front_end = FrontEnd()
     augment, augment_inputs = clip_augment(request, content.noise)
-    # Corruptions of sounds take long: their features are kept, by what they were made from.
-    ood = {} if content.foreign is None else {"ood": content.foreign}
-    identity = hashlib.sha256(repr(front_end).encode())
-    for x in (train.x, dev.x, test.x, *ood.values(), *content.noise):
-        identity.update(f"{x.shape}".encode())
-        identity.update(np.ascontiguousarray(x).data)
-    return Dataset(
-        name=name,
-        class_names=content.class_names,
-        train=train,
-        dev=dev,
-        test=test,
+    foreign = () if content.foreign is None else (content.foreign,)
+    return made(
         corruptions=speech_corruptions(content.noise),
-        ood=ood,
         front_end=lambda x: log_mel(x, front_end),
         augment=augment,
         augment_inputs=augment_inputs,
-        identity=identity.hexdigest(),
-        notes=content.notes,
+        identity=_identity(front_end, (train.x, dev.x, test.x, *foreign, *content.noise)),
     )
+
+
+def _identity(front_end: FrontEnd, arrays: Iterable[Raw]) -> str:
+    """Corruptions of sounds take long: their features are kept, by what they were made from."""
+    digest = hashlib.sha256(repr(front_end).encode())
+    for x in arrays:
+        digest.update(f"{x.shape}".encode())
+        digest.update(np.ascontiguousarray(x).data)
+    return digest.hexdigest()
 
 
 def _moments(x: Raw) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -26,7 +26,7 @@ Noise = tuple[NDArray[np.float32], ...]
 def read_signal(path: Path) -> NDArray[np.float32]:
     """The whole file, mono, at 16 kHz."""
     rate, signal = read_wav(path)
-    return signal if rate == SAMPLE_RATE else resample(signal, rate, SAMPLE_RATE)
+    return resample(signal, rate, SAMPLE_RATE)
 
 
 def read_clip(path: Path) -> NDArray[np.int16]:

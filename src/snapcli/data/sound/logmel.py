@@ -11,7 +11,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import rfft
+from scipy.signal.windows import hann
 from scipy.sparse import csr_array
+
+from snapcli.data.dataset import as_real
 
 SAMPLE_RATE = 16_000
 Clips = NDArray[np.float32]
@@ -63,15 +66,7 @@ def _triangles(front_end: FrontEnd) -> csr_array:
 
 @lru_cache(maxsize=8)
 def _window(length: int) -> NDArray[np.float32]:
-    """A periodic Hann window."""
-    return (0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(length) / length)).astype(np.float32)
-
-
-def _unit(clips: np.ndarray) -> Clips:
-    """int16 samples scaled to [-1, 1); floats as they are."""
-    if clips.dtype == np.int16:
-        return clips.astype(np.float32) / np.float32(32768.0)
-    return clips.astype(np.float32, copy=False)
+    return hann(length, sym=False).astype(np.float32)
 
 
 def _log_power(clips: Clips, front_end: FrontEnd) -> Features:
@@ -107,7 +102,7 @@ def log_mel(clips: np.ndarray, front_end: FrontEnd | None = None) -> Features:
     out = np.empty((n, frames, front_end.bands, 1), np.float32)
     for start in range(0, n, _CHUNK):
         part = slice(start, start + _CHUNK)
-        out[part, ..., 0] = _normalised(_log_power(_unit(clips[part]), front_end))
+        out[part, ..., 0] = _normalised(_log_power(as_real(clips[part]), front_end))
     return out
 
 
