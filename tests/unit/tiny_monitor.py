@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
+from snapcli.graph.body import Body, TapTensors
+from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap
 from snapcli.graph.graph import Graph, Tensor
-from snapcli.graph.monitor import ONE_Q16, Body, Decision, DeviceMap, Monitor, TapTensors
+from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import GaussianHead
 from snapcli.heads.quantize import quantize_head

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit import luts
+from snapcli.emit.decision import emit_decision, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
@@ -23,8 +24,7 @@ from snapcli.emit.steps import (
     moved,
     sum_buffer,
 )
-from snapcli.emit.text import GENERATED, array, struct
-from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
+from snapcli.emit.text import GENERATED, array
 from snapcli.graph.monitor import Monitor
 
 
@@ -103,29 +103,9 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
     parts += [program.lowered[layer.name].definitions for layer in layers]
     if monitor:
-        parts.append(f"#ifndef {WITHOUT_HEADS}\n{_decision(monitor)}#endif\n")
+        parts.append(f"#ifndef {WITHOUT_HEADS}\n{emit_decision(monitor)}#endif\n")
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
-
-
-def _decision(monitor: Monitor) -> str:
-    decision = monitor.decision
-    given = {"tail_q16": luts.TAIL}
-    if isinstance(decision.map, MapGated):
-        given["log2_q15"] = luts.LOG2
-    elif isinstance(decision.map, MapIsotonic):
-        count = len(decision.map.breakpoint_q16)
-        given = {"breakpoints": str(count), "value_q16": luts.VALUES}
-        given["breakpoint_q16"] = luts.BREAKPOINTS if count else "0"
-    return "\n".join(
-        [
-            array("tap_weight_q16", np.asarray(decision.weight_q16, np.uint32)),
-            struct(monitor.confidence, "confidence", {"exp_q15": luts.EXP}),
-            struct(decision.map, "map", given),
-            # A constant of its own: compilers warn of `unsigned >= 0u`.
-            f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n",
-        ]
-    )
 
 
 def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
@@ -151,7 +131,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
         if following is None or isinstance(following, LayerStep | MoveStep):
             lines += ["    snapuq_mark(probe, SNAPUQ_STAGE_HEADS);", "#endif"]
     if monitor:
-        lines += ["", *_finish(monitor, program)]
+        lines += ["", *finish(monitor, program)]
         lines += ["}", "", RUN_MONITOR, "{", "    snap_model_profile(arena, result, 0);"]
     return "\n".join([*lines, "}", ""])
 
@@ -215,34 +195,3 @@ def _trace(index: int, step: Step, program: Program) -> str:
         assert isinstance(step, HeadStep)
         values, size = f"&result->surprisal_q16[{step.index}]", 4
     return f"snap_model_trace({index}, {values}, {size});"
-
-
-def _finish(monitor: Monitor, program: Program) -> list[str]:
-    body, decision = monitor.body, monitor.decision
-    logits = program.pointers[body.logits_tensor]
-    if isinstance(decision.map, MapGated):
-        proxy = f"snapuq_error_logit_q16(&confidence, {logits}, result->predicted, {luts.LOG2})"
-        kind = "gated"
-    else:
-        proxy = f"snapuq_doubt_q16(&confidence, {logits}, result->predicted, {decision.alpha_q16})"
-        kind = "logistic" if isinstance(decision.map, MapLogistic) else "isotonic"
-    return [
-        f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
-        "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
-        f"        result->logits[i] = {logits}[i];",
-        "    }",
-        "    snapuq_mark(probe, SNAPUQ_STAGE_CLASSIFIER);",
-        f"#ifdef {WITHOUT_HEADS}",
-        "    result->surprisal_q16[0] = 0;",
-        "    result->score_q16 = 0;",
-        "    result->uncertainty_q16 = 0;",
-        "    result->abstain = 0;",
-        "#else",
-        "    result->score_q16 =",
-        "        snapuq_score_q16(result->surprisal_q16, tap_weight_q16, SNAP_MODEL_TAPS);",
-        f"    result->uncertainty_q16 =\n        snapuq_map_{kind}_q16(&map, result->score_q16,\n"
-        f"            {proxy});",
-        "    result->abstain = result->uncertainty_q16 >= threshold_q16;",
-        "    snapuq_mark(probe, SNAPUQ_STAGE_MAP);",
-        "#endif",
-    ]

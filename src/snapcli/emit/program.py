@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.names import c_names, head_name, table_name
 from snapcli.emit.steps import MoveStep, Step, head_scratch, layer_scratch, lives, order, sum_buffer
+from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.fusion import fuse_residuals
 from snapcli.graph.graph import Graph, Layer
-from snapcli.graph.monitor import Body, TapTensors
 from snapcli.graph.order import smallest_order
 from snapcli.graph.plan import Plan, plan_arena
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from snapcli.emit.lowering import Lowered
 from snapcli.fixedpoint import ConvAddS8, ConvS8
+from snapcli.graph.body import TapTensors
 from snapcli.graph.graph import Graph, Layer
-from snapcli.graph.monitor import TapTensors
 from snapcli.graph.plan import Buffer
 
 

@@ -17,20 +17,10 @@ from snapcli.config import CalibrateOptions, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
+from snapcli.graph.body import Body, RawScores, TapTensors, save_body
+from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict, on_device, quantize_map
 from snapcli.graph.graph import Graph
-from snapcli.graph.monitor import (
-    CALIBRATION_FILE,
-    ONE_Q16,
-    Body,
-    Decision,
-    Monitor,
-    RawScores,
-    TapTensors,
-    decision_to_dict,
-    on_device,
-    quantize_map,
-    save_body,
-)
+from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import GaussianHead, load_heads, tapped_blocks
 from snapcli.heads.quantize import quantize_head

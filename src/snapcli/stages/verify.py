@@ -21,8 +21,9 @@ from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
 from snapcli.graph import Graph, litert, read_tflite
+from snapcli.graph.body import MODEL_FILE
 from snapcli.graph.litert import read_answer, write_question
-from snapcli.graph.monitor import MODEL_FILE, Monitor, load_monitor
+from snapcli.graph.monitor import Monitor, load_monitor
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.export_c import kernel_files, kernel_set, read_model

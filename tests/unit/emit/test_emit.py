@@ -14,7 +14,8 @@ from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
 from snapcli.emit import Emitted, Reference, build_program, emit_model
 from snapcli.graph import Layer, Tensor
-from snapcli.graph.monitor import Body, DeviceScores, Monitor, TapTensors
+from snapcli.graph.body import Body, TapTensors
+from snapcli.graph.monitor import DeviceScores, Monitor
 from snapcli.graph.reader import read_tflite
 
 from ...golden.tflite_op import flatbuffer

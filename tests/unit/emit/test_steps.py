@@ -3,8 +3,8 @@
 from snapcli import fixedpoint as fx
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep, classifier_start
 from snapcli.graph import Layer
+from snapcli.graph.body import TapTensors
 from snapcli.graph.fusion import fuse_residuals
-from snapcli.graph.monitor import TapTensors
 
 from ..graph.test_fusion import residual
 

@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 
 from snapcli.errors import ArtifactError
-from snapcli.graph.monitor import (
-    CALIBRATION_FILE,
-    HEADS_FILE,
-    MODEL_FILE,
+from snapcli.graph.body import HEADS_FILE, MODEL_FILE, save_body
+from snapcli.graph.decision import (
     ONE_Q16,
-    Monitor,
     decision_from_dict,
     decision_to_dict,
-    load_monitor,
     on_device,
     quantize_map,
-    save_body,
 )
+from snapcli.graph.monitor import CALIBRATION_FILE, Monitor, load_monitor
 from snapcli.score.maps import GatedMap, IsotonicMap, LogisticMap, Map
 
 from ..tiny_monitor import MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tflite
