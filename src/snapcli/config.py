@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 from snapcli.errors import ConfigError, UsageError, suggestion
 
 REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
+WEIGHTS = ("uniform", "inverse-variance")
+HEADS = ("gaussian", "student-t", "huber", "minimal", "lowrank", "mixture")
+MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 
 
@@ -35,7 +38,20 @@ class TrainOptions:
     given: those of the data set).
 
     backbone: a name, `module:function` or a .keras file; empty for the one that fits the data.
+    taps: blocks, letters (E, M, M1, M2, P) or pairs of layers; ranks: one for each tap in the
+    order given, or one for all (none given: the backbone's).
+
+    head: the likelihood, whose parameters are nu and learn_nu (student-t), delta (huber), factors
+    (lowrank: columns of B) and components (mixture). minimal is a Gaussian at the tap in front
+    of the logits, of rank 32. class_mean: the mean gets a bias per predicted class. statistics:
+    what of a block's channels is predicted, their means or means and deviations.
+
     mode: joint lets the heads shape the backbone, detach does not, posthoc trains them after.
+    detach_from: the epoch (from 1) from which joint goes on as detach; 0: never. adaptive moves
+    lambda_ss so that its gradient in the backbone is 0.05 to 0.2 of the classifier's. ema: decay
+    of the average of the weights that is kept in the end; 0: the last ones. qat: the last share
+    of the epochs that is trained with quantization simulated. loss_weights: of the taps in L_ss,
+    uniform or inverse-variance on dev.
 
     learning_rate rises linearly over `warmup` epochs and falls by a cosine to `decay_to` of
     itself; the heads learn `head_rate` times as fast, with Adam. lambda_ss rises over `ramp`
@@ -52,7 +68,17 @@ class TrainOptions:
     augment: tuple[str, ...] = ()
     backbone: str = ""
     taps: tuple[str, ...] = ("M", "P")
+    ranks: tuple[int, ...] = ()
+    head: str = "gaussian"
+    nu: float = 5.0
+    learn_nu: bool = False
+    delta: float = 1.0
+    factors: int = 4
+    components: int = 2
+    class_mean: bool = False
+    statistics: str = MEAN
     mode: str = "joint"
+    detach_from: int = 0
     epochs: int = 60
     batch_size: int = 64
     optimizer: str = "adam"
@@ -67,6 +93,10 @@ class TrainOptions:
     lambda_ss: float = 2e-2
     ramp: int = 6
     lambda_reg: float = 1e-4
+    adaptive: bool = False
+    loss_weights: str = "uniform"
+    ema: float = 0.0
+    qat: float = 0.0
     frozen: float = 0.3
     seed: int = 13
 
@@ -77,6 +107,18 @@ class TrainOptions:
             raise ConfigError(
                 f"train.channels is {self.channels}", "It must be 1 (grey), 3 (colour) or 0."
             )
+        for rank in self.ranks:
+            _between("train.ranks", rank, 1, 256)
+        _one_of("train.head", self.head, HEADS)
+        _between("train.nu", self.nu, 3.0, 30.0)
+        _between("train.delta", self.delta, 0.1, 10.0)
+        _between("train.factors", self.factors, 1, 16)
+        _between("train.components", self.components, 2, 8)
+        _one_of("train.statistics", self.statistics, STATISTICS)
+        _between("train.detach_from", self.detach_from, 0, 10_000)
+        _one_of("train.loss_weights", self.loss_weights, WEIGHTS)
+        _between("train.ema", self.ema, 0.0, 0.99999)
+        _between("train.qat", self.qat, 0.0, 1.0)
         _one_of("train.mode", self.mode, ("joint", "detach", "posthoc"))
         _between("train.epochs", self.epochs, 1, 10_000)
         _between("train.batch_size", self.batch_size, 1, 65_536)
@@ -112,7 +154,7 @@ class CalibrateOptions:
 
     def __post_init__(self) -> None:
         _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
-        _one_of("calibrate.weights", self.weights, ("uniform", "inverse-variance"))
+        _one_of("calibrate.weights", self.weights, WEIGHTS)
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
         _one_of("calibrate.threshold", self.threshold, ("coverage", "f1", "budget"))
         _between("calibrate.target", self.target, 0.0, 1.0)
@@ -252,10 +294,12 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
             value = tuple(value)
         if expected is float and type(value) is int and abs(value) < 2**53:
             value = float(value)
-        words = not isinstance(value, tuple) or all(isinstance(v, str) for v in value)
+        inner = int if key == "ranks" else str
+        words = not isinstance(value, tuple) or all(type(v) is inner for v in value)
         if type(value) is not expected or not words:
             kind = {"str": "text", "int": "a whole number", "float": "a number"}
-            kind |= {"tuple": "a list of names", "bool": "true or false"}
+            names = "whole numbers" if inner is int else "names"
+            kind |= {"tuple": f"a list of {names}", "bool": "true or false"}
             raise ConfigError(
                 f"{stage}.{key} is {value!r}", f"It must be {kind[expected.__name__]}."
             )

@@ -17,7 +17,7 @@ import pytest
 from snapcli.config import TrainOptions
 from snapcli.console import OnProgress
 from snapcli.data import Dataset, load_dataset
-from snapcli.heads.gaussian import GaussianHead
+from snapcli.heads.head import Head
 from snapcli.models import load_backbone
 from snapcli.models.fit import Trainer, load_model, pooled_activations
 from tests.conftest import Workspace, need
@@ -51,7 +51,7 @@ def same(a: Arrays, b: Arrays) -> bool:
 class Trained:
     backbone: Arrays
     head_weights: Arrays
-    heads: list[GaussianHead]
+    heads: list[Head]
     model: Any
 
 

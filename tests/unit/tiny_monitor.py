@@ -16,7 +16,8 @@ from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.gaussian import GaussianHead
+from snapcli.heads.gaussian import Gaussian
+from snapcli.heads.head import Head
 from snapcli.heads.quantize import quantize_head
 
 from ..golden import tflite_op as op
@@ -88,12 +89,12 @@ def tiny_tflite() -> bytes:
 
 def random_head(
     before: Tensor, after: Tensor, sums: dict[str, NDArray[np.int32]], rank: int, seed: int = 0
-) -> GaussianHead:
+) -> Head:
     """Standardized by the pooled activations of sums; its other parameters are random."""
     rng = np.random.default_rng(seed)
     pooled = {t.name: sums[t.name] * (t.scale / t.positions) for t in (before, after)}
     c, d = before.channels, after.channels
-    return GaussianHead(
+    return Head(
         before=before.name,
         after=after.name,
         before_mean=pooled[before.name].mean(axis=0),
@@ -105,6 +106,8 @@ def random_head(
         mean_bias=rng.normal(0.0, 0.1, d),
         xi_weights=rng.normal(0.0, 0.5 * rank**-0.5, (d, rank)),
         xi_bias=rng.normal(0.5, 0.2, d),
+        class_mean=np.zeros((0, d)),
+        likelihood=Gaussian(),
     )
 
 

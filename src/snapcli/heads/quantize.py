@@ -12,7 +12,8 @@ from snapcli.fixedpoint import (
     quantize_multipliers_shared,
 )
 from snapcli.graph import Tensor
-from snapcli.heads.gaussian import VARIANCE_RANGE, GaussianHead
+from snapcli.heads.head import Head
+from snapcli.heads.prediction import VARIANCE_RANGE
 
 Array = NDArray[np.float64]
 _Q10, _Q16 = 1 << 10, 1 << 16
@@ -32,7 +33,7 @@ def folds(rank: int, channels_before: int, channels_after: int) -> bool:
 
 
 def quantize_head(
-    head: GaussianHead, before: Tensor, after: Tensor, sums: NDArray[np.int32]
+    head: Head, before: Tensor, after: Tensor, sums: NDArray[np.int32]
 ) -> GaussianHeadS8:
     """sums [n, channels before]: exact pooled sums of clean training data, which set the ranges."""
     rank, channels_before = head.projector.shape

@@ -17,7 +17,8 @@ import numpy as np
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.errors import ArtifactError
-from snapcli.heads.gaussian import GaussianHead, build_layer, negative_log_likelihood
+from snapcli.heads.head import Head
+from snapcli.heads.layer import build_layer, build_likelihood
 from snapcli.models import own
 from snapcli.models.backbone import Backbone, Tap
 from snapcli.models.feed import Feed
@@ -77,6 +78,7 @@ class Trainer:
                 widths[t.after],
                 min(t.rank, widths[t.before], widths[t.after]),
                 f"head_{t.after}",
+                build_likelihood(options, widths[t.after], options.nu, f"head_{t.after}"),
             )
             for t in taps
         ]
@@ -92,7 +94,7 @@ class Trainer:
     def _trained(self) -> tuple[list[Any], list[Any]]:
         """Variables of the backbone and of the heads, each with an optimizer of its own."""
         heads = [] if self.options.mode == "posthoc" else self.heads
-        return self.model.trainable_variables, [v for h in heads for v in h.trainable_variables]
+        return self.model.trainable_variables, [v for h in heads for v in h.learned]
 
     def self_supervised_loss(
         self, activations: dict[str, Any], stop: bool, training: bool
@@ -105,9 +107,10 @@ class Trainer:
             pair = (activations[tap.before], activations[tap.after])
             if stop:
                 pair = (tf.stop_gradient(pair[0]), tf.stop_gradient(pair[1]))
-            residual, sigma2 = head(pair, training=training)
-            loss += negative_log_likelihood(residual, sigma2)
-            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(sigma2)))
+            predicted = tf.argmax(activations["logits"], axis=-1)
+            found = head(*pair, predicted, training=training)
+            loss += head.likelihood.nll(found)
+            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(found.variance)))
             for weights in (head.mean.kernel, head.xi.kernel):
                 penalty += _ALPHA_WEIGHTS * tf.reduce_sum(weights**2)
         return loss, penalty
@@ -137,6 +140,7 @@ class Trainer:
             if options.mode != "posthoc":
                 stop = options.mode == "detach"
                 activations = {name: pooled(outputs[name]) for name in self.tapped()}
+                activations["logits"] = outputs["logits"]
                 surprise, penalty = self.self_supervised_loss(activations, stop, training)
                 loss += lambda_ss * surprise + options.lambda_reg * penalty
         variables = self._trained()
@@ -211,7 +215,7 @@ class Trainer:
         }
         for tap, head in zip(self.taps, self.heads, strict=True):
             head.standardize_by(activations[tap.before], activations[tap.after])
-        variables = [v for head in self.heads for v in head.trainable_variables]
+        variables = [v for head in self.heads for v in head.learned]
         decay = tf_keras.optimizers.schedules.CosineDecay(_POSTHOC_RATE, _POSTHOC_STEPS)
         optimizer = tf_keras.optimizers.Adam(decay)
         optimizer.build(variables)
@@ -231,7 +235,7 @@ class Trainer:
         """The blocks on both sides of every tap."""
         return [name for tap in self.taps for name in (tap.before, tap.after)]
 
-    def fitted_heads(self) -> list[GaussianHead]:
+    def fitted_heads(self) -> list[Head]:
         pairs = zip(self.taps, self.heads, strict=True)
         return [head.fitted(tap.before, tap.after) for tap, head in pairs]
 

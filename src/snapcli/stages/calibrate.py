@@ -8,7 +8,7 @@ import numpy as np
 from snapcli.config import CalibrateOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
-from snapcli.heads.gaussian import load_heads, tapped_blocks
+from snapcli.heads.head import load_heads, surprisals, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.fit import load_model, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
@@ -83,9 +83,7 @@ def calibrate(
     for key, x in evaluation.each():
         found = pooled_activations(model, x, tapped_blocks(heads))
         logits_of[key] = found["logits"].astype(np.float64)
-        surprisal_of[key] = np.stack(
-            [h.surprisal(found[h.before], found[h.after]) for h in heads], axis=-1
-        )
+        surprisal_of[key] = surprisals(heads, found)
         done += len(x)
         on_progress(done, total, f"examples scored, {key.condition}")
 

@@ -22,7 +22,7 @@ from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict, on_devic
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.gaussian import GaussianHead, load_heads, tapped_blocks
+from snapcli.heads.head import Head, load_heads, tapped_blocks
 from snapcli.heads.quantize import quantize_head
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.convert import convert_int8
@@ -110,7 +110,7 @@ def quantize(
     return report
 
 
-def build_body(graph: Graph, heads: list[GaussianHead], train: np.ndarray) -> Body:
+def build_body(graph: Graph, heads: list[Head], train: np.ndarray) -> Body:
     """Heads in integers, their ranges set by the pooled sums of the training images."""
     q = graph.tensors[graph.input].quantize(train)
     taps = tuple(TapTensors(graph.outputs[h.before], graph.outputs[h.after]) for h in heads)

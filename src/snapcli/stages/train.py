@@ -10,7 +10,7 @@ from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
 from snapcli.errors import ArtifactError
-from snapcli.heads.gaussian import save_heads
+from snapcli.heads.head import save_heads, surprisals
 from snapcli.models import default_backbone, load_backbone
 from snapcli.models.fit import Progress, Trainer, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
@@ -80,7 +80,7 @@ def train(
         pooled_activations(trainer.model, evaluation.inputs(Key(split, "clean")), trainer.tapped())
         for split in ("dev", "test")
     )
-    surprisal = {h.after: h.surprisal(dev[h.before], dev[h.after]) for h in heads}
+    surprisal = {h.after: e for h, e in zip(heads, surprisals(heads, dev).T, strict=True)}
     seconds = sum(t.seconds for t in trainer.times)
     doubt = expit(error_logit(dev["logits"], 1.0))
     report = TrainReport(

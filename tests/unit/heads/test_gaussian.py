@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from snapcli.heads.gaussian import GaussianHead, load_heads, save_heads, variance
+from snapcli.heads.gaussian import Gaussian
+from snapcli.heads.head import Head, load_heads, save_heads
+from snapcli.heads.prediction import variance
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def random_head(rng: np.random.Generator, before: int, after: int, rank: int) -> GaussianHead:
-    return GaussianHead(
+def random_head(rng: np.random.Generator, before: int, after: int, rank: int) -> Head:
+    return Head(
         before="a",
         after="b",
         before_mean=rng.normal(0, 2, before),
@@ -27,10 +29,12 @@ def random_head(rng: np.random.Generator, before: int, after: int, rank: int) ->
         mean_bias=rng.normal(0, 1, after),
         xi_weights=rng.normal(0, 0.5, (after, rank)),
         xi_bias=rng.normal(0, 1, after),
+        class_mean=np.zeros((0, after)),
+        likelihood=Gaussian(),
     )
 
 
-def activations(rng: np.random.Generator, head: GaussianHead) -> tuple[np.ndarray, np.ndarray]:
+def activations(rng: np.random.Generator, head: Head) -> tuple[np.ndarray, np.ndarray]:
     """Around the head's own statistics."""
     before = rng.normal(head.before_mean, head.before_deviation, (20, len(head.before_mean)))
     after = rng.normal(head.after_mean, 2 * head.after_deviation, (20, len(head.after_mean)))
@@ -74,13 +78,15 @@ def test_surprisal_does_not_see_units(seed: int) -> None:
 
 def test_the_worked_example_of_the_docstring() -> None:
     one, zero = np.ones(1), np.zeros(1)
-    head = GaussianHead(
+    head = Head(
         *("a", "b", zero, one, zero, one),
         projector=np.ones((1, 1)),
         mean_weights=np.full((1, 1), 2.0),
         mean_bias=zero,
         xi_weights=np.zeros((1, 1)),
         xi_bias=zero,
+        class_mean=np.zeros((0, 1)),
+        likelihood=Gaussian(),
     )
     (e,) = head.surprisal(np.array([[0.5]]), np.array([[1.5]]))
     assert e == pytest.approx(0.25 / np.log(2), rel=1e-6)

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from snapcli import fixedpoint as fx
 from snapcli.graph import Tensor
-from snapcli.heads.gaussian import GaussianHead
+from snapcli.heads.head import Head
 from snapcli.heads.quantize import folds, quantize_head
 
 from ..tiny_monitor import random_head
@@ -33,7 +33,7 @@ def draw_sums(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
 
 
 def both(
-    head: GaussianHead, clean: dict[str, np.ndarray], judged: dict[str, np.ndarray]
+    head: Head, clean: dict[str, np.ndarray], judged: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """(float, integer) surprisal of the judged sums; ranges come from the clean ones."""
     real = head.surprisal(

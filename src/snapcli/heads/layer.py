@@ -1,0 +1,138 @@
+"""A head while it is trained: a tf_keras layer around a likelihood (needs the extra `train`)."""
+
+from typing import Any
+
+import numpy as np
+
+from snapcli.config import TrainOptions
+from snapcli.fixedpoint.surprisal import EPS
+from snapcli.heads.gaussian import GaussianTraining
+from snapcli.heads.head import Head
+from snapcli.heads.huber import HuberTraining
+from snapcli.heads.lowrank import LowRankTraining
+from snapcli.heads.mixture import MixtureTraining
+from snapcli.heads.prediction import VARIANCE_RANGE, Array, Prediction, Training
+from snapcli.heads.student_t import StudentTTraining
+
+# Keeps channels that hardly ever fire from being standardized by next to nothing.
+STANDARDIZE_EPSILON = 1e-3
+# softplus(0.5413) = 1: at the start sigma is one standard deviation.
+_XI_START = 0.5413
+
+
+def build_likelihood(options: TrainOptions, channels: int, nu: Any, name: str) -> Training:
+    """channels: of the activation; nu: a number or the variable that all taps share."""
+    if options.head == "student-t":
+        return StudentTTraining(nu)
+    if options.head == "huber":
+        return HuberTraining(options.delta)
+    if options.head == "lowrank":
+        return LowRankTraining(channels, options.factors, name)
+    if options.head == "mixture":
+        return MixtureTraining(options.components, name)
+    return GaussianTraining()
+
+
+def build_layer(
+    channels_before: int,
+    channels_after: int,
+    rank: int,
+    name: str,
+    likelihood: Training,
+    components: int = 1,
+    classes: int = 0,
+) -> Any:
+    """A tf_keras layer: (before [n, C], after [n, d], predicted [n]) -> Prediction.
+
+    classes: rows of the table that is added to the mean; 0 for none.
+    """
+    import tensorflow as tf
+    from tf_keras import initializers, layers
+
+    # Components that start alike would stay alike.
+    spread = initializers.RandomNormal(stddev=0.3) if components > 1 else "zeros"
+
+    class HeadLayer(layers.Layer):
+        def __init__(self) -> None:
+            super().__init__(name=name)
+
+            def standardize(part: str) -> Any:
+                return layers.BatchNormalization(
+                    center=False,
+                    scale=False,
+                    momentum=0.9,
+                    epsilon=STANDARDIZE_EPSILON,
+                    name=f"{name}_{part}",
+                )
+
+            self.standardize_before = standardize("before")
+            self.standardize_after = standardize("after")
+            self.projector = layers.Dense(rank, use_bias=False, name=f"{name}_projector")
+            self.mean = layers.Dense(
+                components * channels_after,
+                kernel_initializer="zeros",
+                bias_initializer=spread,
+                name=f"{name}_mean",
+            )
+            self.xi = layers.Dense(
+                components * channels_after,
+                kernel_initializer="zeros",
+                bias_initializer=initializers.Constant(_XI_START),
+                name=f"{name}_xi",
+            )
+            if classes:
+                self.class_mean = self.add_weight(
+                    name=f"{name}_class_mean", shape=(classes, channels_after), initializer="zeros"
+                )
+            self.likelihood = likelihood
+
+        @property
+        def learned(self) -> list[Any]:
+            """Variables of the layer and of its likelihood."""
+            return [*self.trainable_variables, *self.likelihood.variables]
+
+        def standardize_by(self, before: Any, after: Any) -> None:
+            """Takes mean and deviation from all activations at once instead of batches."""
+            for norm, a in ((self.standardize_before, before), (self.standardize_after, after)):
+                norm.moving_mean.assign(tf.reduce_mean(a, axis=0))
+                norm.moving_variance.assign(tf.math.reduce_variance(a, axis=0))
+
+        def call(self, before: Any, after: Any, predicted: Any, training: bool = False) -> Any:
+            z = self.projector(self.standardize_before(before, training=training))
+            actual = self.standardize_after(after, training=training)
+            if classes:
+                actual -= tf.gather(self.class_mean, predicted)
+            mean, xi = self.mean(z), self.xi(z)
+            if components > 1:
+                shape = (-1, components, channels_after)
+                mean, xi, actual = tf.reshape(mean, shape), tf.reshape(xi, shape), actual[:, None]
+            sigma2 = tf.clip_by_value(tf.nn.softplus(xi) + EPS**2, *VARIANCE_RANGE)
+            return Prediction(actual - mean, sigma2, z)
+
+        def fitted(self, before: str, after: str) -> Head:
+            def array(v: Any) -> Array:
+                return np.asarray(v.numpy(), np.float64)
+
+            def deviation(norm: Any) -> Array:
+                return np.sqrt(array(norm.moving_variance) + STANDARDIZE_EPSILON)
+
+            return Head(
+                before=before,
+                after=after,
+                before_mean=array(self.standardize_before.moving_mean),
+                before_deviation=deviation(self.standardize_before),
+                after_mean=array(self.standardize_after.moving_mean),
+                after_deviation=deviation(self.standardize_after),
+                projector=array(self.projector.kernel).T,
+                mean_weights=array(self.mean.kernel).T,
+                mean_bias=array(self.mean.bias),
+                xi_weights=array(self.xi.kernel).T,
+                xi_bias=array(self.xi.bias),
+                class_mean=array(self.class_mean) if classes else np.zeros((0, channels_after)),
+                likelihood=self.likelihood.fitted(),
+            )
+
+    layer = HeadLayer()
+    before, after = tf.zeros((1, channels_before)), tf.zeros((1, channels_after))
+    likelihood.nll(layer(before, after, tf.zeros((1,), tf.int64)))  # makes all variables
+    return layer
