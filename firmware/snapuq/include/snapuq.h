@@ -274,7 +274,7 @@ uint32_t snapuq_score_q16(const uint32_t *surprisal_q16, const uint32_t *weight_
 /* Index of the first largest logit. */
 int32_t snapuq_argmax_s8(const int8_t *logits, int32_t classes);
 
-/* ln(value), Q16; value 0 counts as 1. log2_q15[i] = log2(1 + i / 64), i = 0..64. */
+/* ln(value), Q16; value 0 counts as 1. log2_q15[i] = log2(1 + i / 256), i = 0..256. */
 int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15);
 
 /* 1 / (1 + exp(-t)), Q16. tail_q16[i] = 1 / (1 + exp(i / 16)), i = 0..256. */
@@ -299,7 +299,7 @@ uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8
 /* U = sigmoid(b0 + b1 max(0, ln S - theta) + b2 error_logit) */
 struct snapuq_map_gated {
     int32_t b0_q16, b1_q16, b2_q16, theta_q16;
-    const uint16_t *log2_q15; /* [65] */
+    const uint16_t *log2_q15; /* [257] */
     const uint16_t *tail_q16; /* [257] */
 };
 

@@ -11,8 +11,8 @@ int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15)
         }
     }
     /* The highest bit itself is masked away below, so that 0 and 1 look alike. */
-    const uint32_t below = top >= 22 ? value >> (top - 22) : value << (22 - top);
-    const uint32_t i = (below >> 16) & 63;
+    const uint32_t below = top >= 24 ? value >> (top - 24) : value << (24 - top);
+    const uint32_t i = (below >> 16) & 255;
     const uint32_t fraction = below & 65535;
     const uint32_t rise = (uint32_t)log2_q15[i + 1] - log2_q15[i];
     const uint32_t l_q16 =

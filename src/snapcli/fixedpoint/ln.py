@@ -7,18 +7,18 @@ LN2_Q16 = 45426
 
 
 def log2_q15_table() -> NDArray[np.uint16]:
-    """log2(1 + i / 64), Q15, i = 0..64: uint16 [65]."""
-    return np.floor(2**15 * np.log2(1 + np.arange(65) / 64) + 0.5).astype(np.uint16)
+    """log2(1 + i / 256), Q15, i = 0..256: uint16 [257]."""
+    return np.floor(2**15 * np.log2(1 + np.arange(257) / 256) + 0.5).astype(np.uint16)
 
 
 def ln_q16(value: ArrayLike) -> NDArray[np.int64]:
     """ln(value), Q16; value uint32 of any shape, 0 counts as 1. Returns int64 in [0, 2^21)."""
     value = np.asarray(value, np.int64)
     top = _highest_bit(value)
-    up, down = np.maximum(22 - top, 0), np.maximum(top - 22, 0)
+    up, down = np.maximum(24 - top, 0), np.maximum(top - 24, 0)
     below = (value >> down) << up
     # The highest bit itself is masked away, so that 0 and 1 look alike.
-    index, fraction = (below >> 16) & 63, below & 65535
+    index, fraction = (below >> 16) & 255, below & 65535
     table = log2_q15_table().astype(np.int64)
     log2_q15 = table[index] + (((table[index + 1] - table[index]) * fraction) >> 16)
     return (((top << 16) + (log2_q15 << 1)) * LN2_Q16 + (1 << 15)) >> 16

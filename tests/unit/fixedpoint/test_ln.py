@@ -13,8 +13,9 @@ values = st.integers(0, 31).flatmap(lambda bit: st.integers(2**bit, 2 ** (bit + 
 
 @given(values)
 def test_ln_is_close(value: int) -> None:
-    # LN2_Q16 is 0.1 units too small, times at most 32 bits; the table adds its own rounding.
-    assert abs(int(ln_q16(value)) - 65536 * math.log(value)) <= 10
+    # LN2_Q16 is 0.1 units too small, times at most 32 bits; table and interpolation are off by
+    # at most 3 units of log2.
+    assert abs(int(ln_q16(value)) - 65536 * math.log(value)) <= 6
 
 
 @given(values, values)
@@ -35,4 +36,4 @@ def test_ln_of_zero_counts_as_one() -> None:
 
 def test_table_ends() -> None:
     table = log2_q15_table()
-    assert (len(table), table[0], table[64]) == (65, 0, 32768)
+    assert (len(table), table[0], table[256]) == (257, 0, 32768)
