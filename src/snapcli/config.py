@@ -198,6 +198,27 @@ class VerifyOptions:
 
 
 @dataclass(frozen=True)
+class TapsOptions:
+    """per: what a tap is paid in, flash or instructions. max_flash in KB and max_overhead in
+    percent of the backbone's instructions limit what all taps together cost. limit: examples of
+    each corrupted dev condition."""
+
+    target: str = "qemu-m4"
+    kernels: str = REFERENCE
+    per: str = "flash"
+    max_flash: float = 1024.0
+    max_overhead: float = 100.0
+    limit: int = 500
+
+    def __post_init__(self) -> None:
+        _one_of("taps.kernels", self.kernels, KERNEL_SETS)
+        _one_of("taps.per", self.per, ("flash", "instructions"))
+        _between("taps.max_flash", self.max_flash, 0.0, 1e6)
+        _between("taps.max_overhead", self.max_overhead, 0.0, 1e4)
+        _between("taps.limit", self.limit, 1, 1_000_000)
+
+
+@dataclass(frozen=True)
 class BenchOptions:
     """inputs: how many test inputs are sent and timed; warmup runs before them are not timed."""
 

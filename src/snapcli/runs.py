@@ -26,7 +26,9 @@ from snapcli.jsontext import dumps
 SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
-STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
+STAGES = ("train", "taps", "calibrate", "quantize", "export-c", "flash", "bench")
+# Stages that nothing else builds on: a run is complete without them.
+_ASIDE = ("taps",)
 DEFAULT_RUNS_DIR = "runs"
 _PER_TARGET = ("export-c", "flash", "bench")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
@@ -103,7 +105,8 @@ class Run:
         """Every stage that the run holds, and every one that it has yet to make, in order."""
         names: list[str] = []
         for kind in STAGES:
-            names += sorted(n for n in self.records() if n.partition("/")[0] == kind) or [kind]
+            made = sorted(n for n in self.records() if n.partition("/")[0] == kind)
+            names += made or ([] if kind in _ASIDE else [kind])
         return tuple(self.state(name) for name in names)
 
     def next_command(self) -> str | None:
@@ -148,7 +151,7 @@ class Run:
         kind, slash, target = stage.partition("/")
         for before in STAGES[: STAGES.index(kind)]:
             name = f"{before}{slash}{target}" if before in _PER_TARGET else before
-            if self.record(name) is None:
+            if self.record(name) is None and before not in _ASIDE:
                 return name
         return stage
 

@@ -192,21 +192,31 @@ def build_host(
 
 
 def build_semihosted(
-    target: Target, sources: Sequence[Path], include_dirs: Sequence[Path], folder: Path
+    target: Target,
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    folder: Path,
+    counted: bool = False,
 ) -> Sequence[str]:
     """The command that runs the program in the target's emulator.
 
     It reads and writes files of the folder it is started in. The emulated board has more
-    memory than the target's limits: this is for looking at values, not for measuring.
+    memory than the target's limits. counted: an instruction takes a nanosecond, so that the
+    port's counter, which is linked, counts them.
     """
     machine = emulated_machine(target)
     find_tool(QEMU)
     startup = firmware_dir() / "semihost"
     elf = folder / "target.elf"
-    objects = _compile(target, [*sources, startup / "startup.c"], include_dirs, {}, folder)
-    link = ["--specs=rdimon.specs", f"-T{startup / 'mps2.ld'}"]
+    sources = [*sources, startup / "startup.c"]
+    if counted:
+        port = firmware_dir() / "port"
+        sources, include_dirs = [*sources, port / target.port / "port.c"], [*include_dirs, port]
+    objects = _compile(target, sources, include_dirs, {}, folder)
+    link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
     arguments = ["-M", machine, "-nographic", "-monitor", "none", "-serial", "none"]
+    arguments += ["-icount", "shift=0"] if counted else []
     semihosting = "enable=on,target=native,arg=program"
     return [QEMU, *arguments, "-kernel", str(elf), "-semihosting-config", semihosting]
 

@@ -18,7 +18,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"console"}),
     frozenset({"stages"}),
-    frozenset({"models", "emit", "device", "kernels"}),
+    frozenset({"models", "emit", "device", "kernels", "report"}),
     frozenset({"heads", "toolchain"}),
     frozenset({"data", "graph"}),
     frozenset({"score"}),

@@ -53,12 +53,13 @@ def _register() -> None:
         quantize,
         run,
         show,
+        taps,
         train,
         verify,
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    for module in (*stages, demo, run, show, inspect, verify, models, doctor):
+    for module in (*stages, taps, demo, run, show, inspect, verify, models, doctor):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
             getattr(module, name)

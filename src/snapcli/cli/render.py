@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapcli.stages.inspect import InspectReport, TensorView
     from snapcli.stages.models import ModelView
     from snapcli.stages.quantize import QuantizeReport
+    from snapcli.stages.taps import TapsReport
     from snapcli.stages.train import TrainReport
     from snapcli.stages.verify import VerifyReport
 
@@ -157,6 +158,57 @@ def quantize(report: "QuantizeReport") -> None:
     ]
     console.pairs(f"quantize: {report.run}", rows)
     detection("int8", report.detection)
+
+
+def taps(report: "TapsReport") -> None:
+    console.table(
+        f"taps: {report.run}, costs on {report.target} with {report.kernels} kernels",
+        ("block", "from", "rank", "r with S", "AUPRC alone", "flash", "instructions"),
+        [
+            (
+                c.tap,
+                c.before,
+                str(c.rank),
+                f"{c.score_correlation:.2f}",
+                figure(c.auprc),
+                size(c.cost.flash_bytes),
+                f"+{percent(c.cost.instructions / report.backbone_instructions)}",
+            )
+            for c in report.candidates
+        ],
+    )
+    names = [c.tap for c in report.candidates]
+    console.table(
+        "correlation of the surprisals, dev data",
+        ("", *names),
+        [
+            (name, *(f"{r:.2f}" for r in row))
+            for name, row in zip(names, report.correlation, strict=True)
+        ],
+    )
+    console.table(
+        "greedy search",
+        ("taps", "AUPRC", "gain", "flash", "instructions"),
+        [
+            ("none (max-probability)", figure(report.auprc_without), "", "", ""),
+            *(
+                (
+                    f"+ {step.tap}",
+                    figure(step.auprc),
+                    f"{step.gain:+.3f}",
+                    size(step.cost.flash_bytes),
+                    f"+{percent(step.cost.instructions / report.backbone_instructions)}",
+                )
+                for step in report.steps
+            ),
+        ],
+    )
+    if report.recommended:
+        command = f"snap train --taps {','.join(report.recommended)}"
+        found = [("recommended", command), ("adds", f"{percent(report.overhead)} instructions")]
+    else:
+        found = [("recommended", "none: no tap within the limits finds more errors")]
+    console.pairs("result", [*found, ("picture", report.picture)])
 
 
 def export_c(report: "ExportReport") -> None:

@@ -106,3 +106,15 @@ def decision_from_dict(values: dict[str, Any]) -> Decision:
         kind(**parameters),
         values["threshold_q16"],
     )
+
+
+def plain_decision(taps: int) -> Decision:
+    """Equal weights and a map that nothing was fitted to, for who only measures a body."""
+    weights = fx.quantize_weights_q16([1.0] * taps)
+    return Decision(
+        weight_q16=tuple(int(w) for w in weights),
+        temperature=1.0,
+        alpha_q16=ONE_Q16 // 2,
+        map=fx.MapGated(0, ONE_Q16, ONE_Q16, 0),
+        threshold_q16=ONE_Q16,
+    )

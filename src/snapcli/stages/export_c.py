@@ -220,7 +220,7 @@ def _write(
     # The constants alone may be too much: then nothing needs to be compiled to know it.
     around = FIRMWARE_BYTES + emitted.golden_bytes if monitor else 0
     check_fit(target, emitted.constant_bytes, emitted.arena_bytes, around)
-    _write_texts(files, out)
+    write_texts(files, out)
     flash_bytes, measured = _flash_bytes(emitted, target, sources, out)
     check_fit(target, flash_bytes, emitted.arena_bytes, around)
     how = (
@@ -259,12 +259,12 @@ def measured_flash(
     """Flash of model and kernels on the target, compiled in the folder, or estimated."""
     emitted = emit_model(program, None, None)
     files = {**emitted.files, **kernel_files(library, emitted.files)}
-    _write_texts(files, folder)
+    write_texts(files, folder)
     sources = [folder / name for name in files if name.endswith(".c")]
     return _flash_bytes(emitted, target, sources, folder)[0]
 
 
-def _write_texts(files: Mapping[str, str], folder: Path) -> None:
+def write_texts(files: Mapping[str, str], folder: Path) -> None:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

@@ -35,6 +35,14 @@ def target_names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 
+def emulated_twin(target: Target) -> Target:
+    """The emulated target that runs the same instructions; an emulated one is its own."""
+    if target.emulator:
+        return target
+    others = (load_target(name) for name in target_names())
+    return next(t for t in others if t.emulator and t.cpu_flags == target.cpu_flags)
+
+
 def load_target(name: str) -> Target:
     """The target of that name; UsageError names the known ones otherwise."""
     known = target_names()

@@ -1,0 +1,131 @@
+"""What heads cost, part by part, as the compiler and the emulator say."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli import toolchain
+from snapcli.emit import Emitted, KernelSet, Program, build_program, emit_model
+from snapcli.emit.profiler import COUNTS, INPUTS, emit_profiler, read_counts
+from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, SumStep
+from snapcli.graph.body import Body
+from snapcli.graph.decision import plain_decision
+from snapcli.graph.monitor import Monitor
+from snapcli.score.selection import Cost
+from snapcli.stages.export_c import kernel_files, kernel_set, write_texts
+from snapcli.targets import Target, emulated_twin
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Bytes of each tap's constants and of all that every set of taps has once (code, map);
+    instructions of the backbone, of each pooled tensor, of each tap's head, and behind them.
+
+    Taps count as in the body; arena_bytes is what all of them together add to the arena.
+    """
+
+    head_bytes: tuple[int, ...]
+    shared_bytes: int
+    backbone: int
+    sums: dict[str, int]
+    heads: tuple[int, ...]
+    end: int
+    arena_bytes: int
+
+    def of(self, body: Body, chosen: list[int]) -> Cost:
+        """Of some taps of the body; a tensor that two of them look at is pooled once."""
+        if not chosen:
+            return Cost(0, 0)
+        pooled = {t for i in chosen for t in (body.taps[i].before, body.taps[i].after)}
+        return Cost(
+            self.shared_bytes + sum(self.head_bytes[i] for i in chosen),
+            self.end
+            + sum(self.heads[i] for i in chosen)
+            + sum(self.sums[tensor] for tensor in pooled),
+        )
+
+
+def measure(
+    body: Body,
+    inputs: NDArray[np.int8],
+    target: Target,
+    kernels_name: str,
+    cmsis_nn: Path | None = None,
+) -> Prices:
+    """inputs [n, *input shape]: their mean is counted."""
+    kernels, library = kernel_set(kernels_name, cmsis_nn)
+    program = build_program(body.graph, body, kernels)
+    monitor = Monitor(body, plain_decision(len(body.taps)))
+    whole = emit_model(program, monitor, inputs[:1])
+    bare = emit_model(build_program(body.graph, None, kernels), None, None)
+    head_bytes = tuple(
+        whole.constant_bytes - _constants_without(body, i, kernels, inputs[:1])
+        for i in range(len(body.taps))
+    )
+    with tempfile.TemporaryDirectory(prefix="snap-costs-") as name:
+        folder = Path(name)
+        with_heads, without = (
+            _compiled(emitted, library, target, folder / part)
+            for part, emitted in (("whole", whole), ("bare", bare))
+        )
+        counts = _counted(program, monitor, inputs, library, emulated_twin(target), folder)
+    pairs = list(zip(program.steps, counts, strict=False))
+    heads = {s.index: n for s, n in pairs if isinstance(s, HeadStep)}
+    return Prices(
+        head_bytes=head_bytes,
+        shared_bytes=with_heads - without - sum(head_bytes),
+        backbone=sum(n for s, n in pairs if isinstance(s, LayerStep | MoveStep)),
+        sums={s.tensor: n for s, n in pairs if isinstance(s, SumStep)},
+        heads=tuple(heads[i] for i in range(len(body.taps))),
+        end=counts[-1],
+        arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
+    )
+
+
+def _constants_without(body: Body, index: int, kernels: KernelSet, golden: NDArray[np.int8]) -> int:
+    """Constants of the whole with one tap less; of a single tap's its own cannot be told apart."""
+    rest = [i for i in range(len(body.taps)) if i != index]
+    if not rest:
+        program = build_program(body.graph, body, kernels)
+        return sum(low.constant_bytes for low in program.lowered.values())
+    fewer = replace(
+        body,
+        taps=tuple(body.taps[i] for i in rest),
+        heads=tuple(body.heads[i] for i in rest),
+    )
+    program = build_program(body.graph, fewer, kernels)
+    return emit_model(program, Monitor(fewer, plain_decision(len(rest))), golden).constant_bytes
+
+
+def _compiled(emitted: Emitted, library: Mapping[str, str], target: Target, folder: Path) -> int:
+    files = {**emitted.files, **kernel_files(library, emitted.files)}
+    write_texts(files, folder)
+    sources = [folder / name for name in files if name.endswith(".c")]
+    includes = [folder, *sorted({p.parent for p in folder.rglob("*.h")})]
+    return toolchain.compiled_bytes(target, sources, includes)
+
+
+def _counted(
+    program: Program,
+    monitor: Monitor,
+    inputs: NDArray[np.int8],
+    library: Mapping[str, str],
+    target: Target,
+    folder: Path,
+) -> list[int]:
+    """Instructions per inference of every step, and behind the last one."""
+    place = folder / "counted"
+    emitted = emit_model(program, monitor, inputs[:1], trace=True)
+    files = {**emitted.files, **kernel_files(library, emitted.files)}
+    files["main.c"] = emit_profiler(program)
+    write_texts(files, place)
+    (place / INPUTS).write_bytes(inputs.tobytes())
+    sources = [place / name for name in files if name.endswith(".c")]
+    includes = [place, *sorted({p.parent for p in place.rglob("*.h")})]
+    command = toolchain.build_semihosted(target, sources, includes, place, counted=True)
+    toolchain.run_program(command, place)
+    return read_counts((place / COUNTS).read_bytes(), len(inputs))
