@@ -135,7 +135,7 @@ class CalibrateOptions:
         _one_of("calibrate.threshold", self.threshold, tuple(THRESHOLDS))
         if self.target and self.threshold in PROMISES:
             name = f"calibrate.target, of threshold {self.threshold},"
-            _between(name, self.target, 1e-4, 0.5)
+            _between(name, self.target, 1e-4, 0.99)
         _between("calibrate.target", self.target, 0.0, 1.0)
         _between("calibrate.limit", self.limit, 1, 1_000_000)
         _between("calibrate.budget", self.budget, 0.0, 1.0)

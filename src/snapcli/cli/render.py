@@ -125,8 +125,8 @@ def detection(title: str, report: "DetectionReport") -> None:
     )
 
 
-def promised(promise: "Promise | None") -> None:
-    """What the threshold promises, in a sentence."""
+def promised(promise: "Promise | None", controller: "ControllerReport | None") -> None:
+    """What the threshold promises, in a sentence, and where."""
     if promise is None:
         return
     if promise.rule == "risk":
@@ -136,7 +136,8 @@ def promised(promise: "Promise | None") -> None:
     console.say(
         f"At most {percent(promise.target)} of {what}, with {100 * promise.confidence:g} % "
         f"confidence (n = {promise.n:,} held out and {of}, {promise.count:,} {seen}, bound "
-        f"{percent(promise.bound)}). This holds for data like the clean dev data."
+        f"{percent(promise.bound)}). This holds for data like the clean dev data"
+        f"{', and not where the controller moves the threshold' if controller else ''}."
     )
 
 
@@ -162,7 +163,7 @@ def calibrate(report: "CalibrateReport") -> None:
         *controlled(report.controller),
     ]
     console.pairs(f"calibrate: {report.run}", rows)
-    promised(report.promise)
+    promised(report.promise, report.controller)
     detection("float", report.detection)
 
 
@@ -184,7 +185,7 @@ def quantize(report: "QuantizeReport") -> None:
         *controlled(report.controller),
     ]
     console.pairs(f"quantize: {report.run}", rows)
-    promised(report.promise)
+    promised(report.promise, report.controller)
     detection("int8", report.detection)
 
 

@@ -108,8 +108,8 @@ def _refusal(what: str, examples: str, n: int, target: float, best: float) -> Ch
     least = least_examples(target)
     if n < least:
         hint = (
-            f"At least {least:,} are needed, half of the dev data; with {n:,} the smallest target "
-            f"that can be promised is {above(upper_bound(0, n))}."
+            f"At least {least:,} must be held out, from twice as many; with {n:,} the smallest "
+            f"target that could be promised is {above(upper_bound(0, n))}."
         )
     else:
         hint = (
