@@ -27,6 +27,9 @@ struct timing {
 };
 
 static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+#ifdef SNAP_MODEL_CONTROLLER
+static struct snapuq_budget_state stream;
+#endif
 
 static void mark(void *context, enum snapuq_stage stage)
 {
@@ -44,6 +47,23 @@ static void run(struct snap_model_result *result, struct timing *timing,
     snap_model_profile(arena, result, probe);
     timing->total = port_counter_read();
     port_irq_restore(interrupts);
+}
+
+/* A host that says HELLO starts a stream; the inputs that it sends to INFER are the stream. */
+static void start_stream(void)
+{
+#ifdef SNAP_MODEL_CONTROLLER
+    snap_model_start(&stream);
+#endif
+}
+
+static void decide(struct snap_model_result *result)
+{
+#ifdef SNAP_MODEL_CONTROLLER
+    result->abstain = snap_model_decide(&stream, result);
+#else
+    (void)result; /* decided by the threshold that does not move */
+#endif
 }
 
 static void send(struct app_frame *frame)
@@ -135,10 +155,12 @@ static void answer(uint8_t type, uint8_t sequence, uint16_t length)
     app_frame_begin(&frame, bytes, APP_REPLY | type, sequence);
     switch (type) {
     case APP_HELLO:
+        start_stream();
         put_hello(&frame);
         break;
     case APP_INFER:
         run(&result, &timing, NULL);
+        decide(&result);
         put_result(&frame, &result, timing.total);
         break;
     case APP_PROFILE:

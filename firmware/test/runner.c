@@ -560,6 +560,23 @@ static uint32_t run_map_isotonic_q16(const struct test_case *c, void **result)
     return c->bytes[3];
 }
 
+/* budget, eta, kappa, threshold | uncertainty_q16 -> abstain, rate, threshold each */
+static uint32_t run_budget_q24(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_budget budget = {s[0], s[1], s[2], s[3]};
+    const uint32_t *uncertainty = c->blob[1];
+    struct snapuq_budget_state state;
+    int32_t *output = *result = allocate(3 * c->bytes[1]);
+    snapuq_budget_start(&budget, &state);
+    for (uint32_t n = 0; n < c->bytes[1] / sizeof *uncertainty; ++n) {
+        output[3 * n] = snapuq_budget_step(&budget, &state, uncertainty[n]);
+        output[3 * n + 1] = state.rate_q24;
+        output[3 * n + 2] = state.threshold_q24;
+    }
+    return 3 * c->bytes[1];
+}
+
 /* The number of a kernel in a case file is its place here; KERNELS of
  * tests/golden/c_runner.py is the same list. */
 static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
@@ -592,6 +609,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_map_gated_q16,
     run_map_logistic_q16,
     run_map_isotonic_q16,
+    run_budget_q24,
 };
 
 int main(int argc, char **argv)

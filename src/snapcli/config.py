@@ -17,6 +17,16 @@ WEIGHTS = ("uniform", "inverse-variance")
 HEADS = ("gaussian", "student-t", "huber", "minimal", "lowrank", "mixture")
 MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
+# Rules of the threshold with the target that each has if none is given.
+THRESHOLDS = {
+    "coverage": 0.9,
+    "budget": 0.1,
+    "risk": 0.05,
+    "false-alarm": 0.05,
+    "f1": 0.0,
+    "youden": 0.0,
+}
+PROMISES = ("risk", "false-alarm")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
@@ -141,24 +151,48 @@ class TrainOptions:
 @dataclass(frozen=True)
 class CalibrateOptions:
     """threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
-    dev data abstain, f1 (which ignores target) finds errors best. alpha blends max-probability
-    and margin in m. limit: at most this many examples of each corrupted condition and each OOD
-    set are scored."""
+    dev data abstain, f1 and youden (which have no target) find errors best; risk and false-alarm
+    promise that at most `target` of accepted clean inputs are wrong, or of correct ones refused.
+    A target of 0 stands for the rule's own. alpha blends max-probability and margin in m. limit:
+    at most this many examples of each corrupted condition and each OOD set are scored.
+
+    controller: the threshold moves from input to input so that the share `budget` abstains; eta
+    is the weight of the newest decision in the rate, kappa the step of the threshold."""
 
     map: str = "auto"
     weights: str = "inverse-variance"
     alpha: float = 0.5
     threshold: str = "coverage"
-    target: float = 0.9
+    target: float = 0.0
     limit: int = 1000
+    controller: bool = False
+    budget: float = 0.1
+    eta: float = 0.05
+    kappa: float = 0.01
 
     def __post_init__(self) -> None:
         _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
         _one_of("calibrate.weights", self.weights, WEIGHTS)
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
-        _one_of("calibrate.threshold", self.threshold, ("coverage", "f1", "budget"))
+        _one_of("calibrate.threshold", self.threshold, tuple(THRESHOLDS))
+        if self.target and self.threshold in PROMISES:
+            name = f"calibrate.target, of threshold {self.threshold},"
+            _between(name, self.target, 1e-4, 0.99)
         _between("calibrate.target", self.target, 0.0, 1.0)
         _between("calibrate.limit", self.limit, 1, 1_000_000)
+        _between("calibrate.budget", self.budget, 0.0, 1.0)
+        _between("calibrate.eta", self.eta, 1e-5, 1.0)
+        _between("calibrate.kappa", self.kappa, 1e-5, 1.0)
+
+    @property
+    def promises(self) -> bool:
+        """Whether the threshold's rule needs examples that nothing else has seen."""
+        return self.threshold in PROMISES
+
+    @property
+    def share(self) -> float:
+        """The target, or that of the rule."""
+        return self.target or THRESHOLDS[self.threshold]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import shutil
 import struct
 import subprocess
 import zlib
-from dataclasses import replace
+from dataclasses import astuple, replace
 
+import numpy as np
 import pytest
 import serial
 
@@ -15,6 +16,7 @@ from snapcli import toolchain
 from snapcli.device import Client, Emulator, Selftest, open_port
 from snapcli.device.protocol import Decoder, ErrorCode, Frame, Type, encode
 from snapcli.errors import DeviceError
+from snapcli.fixedpoint import budget_of, budget_run
 from snapcli.targets import load_target, target_names
 
 needs_gcc = pytest.mark.skipif(
@@ -52,6 +54,12 @@ static inline int8_t *snap_model_input(void *arena)
 void snap_model_run(void *arena, struct snap_model_result *result);
 void snap_model_profile(void *arena, struct snap_model_result *result,
                         const struct snapuq_probe *probe);
+#ifdef CONTROLLED
+#define SNAP_MODEL_CONTROLLER 1
+void snap_model_start(struct snapuq_budget_state *state);
+int32_t snap_model_decide(struct snapuq_budget_state *state,
+                          const struct snap_model_result *result);
+#endif
 #endif
 """
 # Class = sum of the bytes mod 10. It works longer for a bigger first byte, and an
@@ -99,7 +107,23 @@ void snap_model_profile(void *arena, struct snap_model_result *result,
     }
     snapuq_mark(probe, SNAPUQ_STAGE_MAP);
 }
+
+#ifdef CONTROLLED
+static const struct snapuq_budget controller = {BUDGET};
+
+void snap_model_start(struct snapuq_budget_state *state)
+{
+    snapuq_budget_start(&controller, state);
+}
+
+int32_t snap_model_decide(struct snapuq_budget_state *state,
+                          const struct snap_model_result *result)
+{
+    return snapuq_budget_step(&controller, state, result->uncertainty_q16);
+}
+#endif
 """
+BUDGET = budget_of(0.3, 0.2, 0.1, 62000)
 # {WRONG} makes the score of the last vector differ.
 GOLDEN_H = """
 #define SNAP_GOLDEN_COUNT 3
@@ -111,16 +135,19 @@ static const struct {
 """
 
 
+CONTROLLER_C = toolchain.firmware_dir() / "snapuq" / "src" / "snapuq_budget_q24.c"
+
+
 def build_app(folder, name, wrong=0, **defines):
     for file, text in {
         "snap_model.h": MODEL_H,
-        "snap_model.c": MODEL_C,
+        "snap_model.c": MODEL_C.replace("{BUDGET}", f"{{{', '.join(map(str, astuple(BUDGET)))}}}"),
         "snap_golden.h": GOLDEN_H.replace("WRONG", str(wrong)),
     }.items():
         (folder / file).write_text(text)
     return toolchain.build(
         load_target(name),
-        [*toolchain.app_sources(), folder / "snap_model.c"],
+        [*toolchain.app_sources(), folder / "snap_model.c", CONTROLLER_C],
         [folder, toolchain.firmware_dir() / "snapuq" / "include"],
         defines,
         folder / "out",
@@ -242,6 +269,29 @@ def test_selftest_finds_the_vector_that_differs(tmp_path):
         Client(open_port(emulator.port)) as client,
     ):
         assert client.selftest() == Selftest(3, 2)
+
+
+@needs_gcc
+@needs_qemu
+def test_a_controller_decides_what_infer_is_asked_since_hello(tmp_path):
+    built = build_app(tmp_path, "qemu-m4", CONTROLLED="")
+    data = inputs(30)
+    u = np.array([2 * sum(x) for x in data], np.uint32)
+    expected, _ = budget_run(BUDGET, u)
+    assert set(expected) == {False, True}
+    with (
+        Emulator(load_target("qemu-m4"), built.elf) as emulator,
+        Client(open_port(emulator.port)) as client,
+    ):
+        for _ in range(2):
+            client.hello()
+            found = []
+            for x in data:
+                found.append(client.infer(x).abstain)
+                # Neither of these is part of the stream.
+                assert client.profile(x).inference.abstain == (sum(x) > 32768)
+                client.selftest()
+            assert found == expected.tolist()
 
 
 @needs_gcc

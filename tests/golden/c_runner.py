@@ -50,6 +50,7 @@ KERNELS = [
     "map_gated_q16",
     "map_logistic_q16",
     "map_isotonic_q16",
+    "budget_q24",
 ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from snapcli.fixedpoint import (
     AddS8,
+    Budget,
     ConvAddS8,
     ConvS8,
     CopyS8,
@@ -33,6 +34,8 @@ from snapcli.fixedpoint import (
     argmax_s8,
     average_pool_s8,
     broadcast_copy,
+    budget_of,
+    budget_run,
     concatenation_of,
     concatenation_s8,
     confidence_of,
@@ -1051,6 +1054,29 @@ class Map:
                 return Vectors(self.kernel, scalars, arrays, map_isotonic_q16(given, score, doubt))
 
 
+@dataclass(frozen=True)
+class Control:
+    """The budget controller over a stream of random U, one in four of them 0, 65536 or exactly
+    the first threshold, then of nothing but 65536, nothing but 0, and random ones again."""
+
+    name: str
+    seed: int
+    parameters: Budget
+    length: int = 501
+    kernel: str = "budget_q24"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        u = np.minimum(rng.exponential(12000, self.length), 65536).astype(np.uint32)
+        extreme = rng.random(self.length) < 0.25
+        u[extreme] = rng.choice([0, 65536, self.parameters.threshold_q24 >> 8], extreme.sum())
+        u[self.length // 3 : self.length // 2] = 65536
+        u[self.length // 2 : 2 * self.length // 3] = 0
+        abstain, states = budget_run(self.parameters, u)
+        expected = np.column_stack([abstain, states]).astype(np.int32)
+        return Vectors(self.kernel, astuple(self.parameters), [u], expected)
+
+
 @dataclass(frozen=True, eq=False)
 class _Quantized:
     """Scales and bias of a layer whose output has a given standard deviation in steps."""
@@ -1466,4 +1492,13 @@ C_CASES: list[Case] = [
     Map("no_step", 277, _isotonic(30000, 0, 277)),
     Map("only_score", 278, _isotonic(65536, 32, 278)),
     Map("only_doubt", 279, _isotonic(0, 32, 279)),
+    Control("plain", 400, budget_of(0.1, 0.05, 0.01, 30000)),
+    Control("slow", 401, budget_of(0.1, 1e-5, 1e-5, 30000)),
+    Control("fast", 402, budget_of(0.1, 1.0, 1.0, 30000)),
+    Control("budget_0", 403, budget_of(0.0, 0.3, 0.2, 0)),
+    Control("budget_1", 404, budget_of(1.0, 0.3, 0.2, 65537)),
+    Control("fast_budget_0", 405, budget_of(0.0, 1.0, 1.0, 65536)),
+    Control("fast_budget_1", 406, budget_of(1.0, 1.0, 1.0, 0)),
+    Control("ties", 407, Budget(1 << 23, 1 << 23, 1, 1 << 23)),
+    Control("length_1", 408, budget_of(0.2, 0.1, 0.1, 100), length=1),
 ]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from snapcli.assets import asset_dir
 from snapcli.config import (
+    THRESHOLDS,
     BenchOptions,
     CalibrateOptions,
     ExportOptions,
@@ -48,8 +49,12 @@ recipes = st.builds(
         map=st.sampled_from(["auto", "gated", "logistic", "isotonic"]),
         weights=st.sampled_from(["uniform", "inverse-variance"]),
         alpha=shares,
-        threshold=st.sampled_from(["coverage", "f1", "budget"]),
+        threshold=st.sampled_from(["coverage", "f1", "budget", "youden"]),
         target=shares,
+        controller=st.booleans(),
+        budget=shares,
+        eta=st.floats(1e-5, 1),
+        kappa=st.floats(1e-5, 1),
     ),
     quantize=st.builds(QuantizeOptions, samples=st.integers(1, 100_000)),
     export_c=st.builds(ExportOptions, target=names),
@@ -130,6 +135,8 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
         ("[train]\nmode = 'jiont'", "train.mode is 'jiont'", "joint, detach, posthoc"),
         ("[calibrate]\nmap = 'linear'", "calibrate.map is 'linear'", "auto, gated"),
         ("[calibrate]\ntarget = 1.5", "calibrate.target is 1.5", "between 0 and 1"),
+        ("[calibrate]\nthreshold = 'risk'\ntarget = 1.0", "of threshold risk, is 1.0", "0.99"),
+        ("[calibrate]\nkappa = 0.0", "calibrate.kappa is 0.0", "between 1e-05 and 1"),
         ("[quantize]\nsamples = 0", "quantize.samples is 0", "between 1 and"),
         ("[bench]\nwarmup = -1", "bench.warmup is -1", "between 0 and"),
         ("[train", r"recipe\.toml is not TOML", "Mend that line"),
@@ -175,6 +182,16 @@ def test_override_replaces_what_was_given() -> None:
     # It comes from the command line, so it is a matter of usage.
     with pytest.raises(UsageError, match=r"calibrate\.target"):
         override(options, target=2.0)
+
+
+def test_a_threshold_without_a_target_has_that_of_its_rule() -> None:
+    shares = {rule: CalibrateOptions(threshold=rule).share for rule in THRESHOLDS}
+    assert shares == THRESHOLDS
+    assert CalibrateOptions(threshold="risk", target=0.2).share == 0.2
+    assert {rule for rule in THRESHOLDS if CalibrateOptions(threshold=rule).promises} == {
+        "risk",
+        "false-alarm",
+    }
 
 
 def test_every_default_passes_its_own_checks() -> None:

@@ -326,6 +326,30 @@ struct snapuq_map_isotonic {
 uint32_t snapuq_map_isotonic_q16(const struct snapuq_map_isotonic *map, uint32_t score_q16,
                                  uint32_t doubt_q16);
 
+/* ---- Monitor: budget controller --------------------------------------- */
+
+/* Moves the threshold so that the share `budget` of a stream abstains.
+ * All in [0, 2^24], where 2^24 is 1. */
+struct snapuq_budget {
+    int32_t budget_q24;
+    int32_t eta_q24;       /* weight of the newest decision in the rate */
+    int32_t kappa_q24;     /* how far an excess of 1 moves the threshold */
+    int32_t threshold_q24; /* the first one */
+};
+
+/* Of one stream, the caller's. */
+struct snapuq_budget_state {
+    int32_t rate_q24;
+    int32_t threshold_q24;
+};
+
+void snapuq_budget_start(const struct snapuq_budget *budget, struct snapuq_budget_state *state);
+
+/* Whether the next input of the stream abstains, 0 or 1: U >= threshold, which then moves.
+ * uncertainty_q16 is at most 65536. */
+int32_t snapuq_budget_step(const struct snapuq_budget *budget, struct snapuq_budget_state *state,
+                           uint32_t uncertainty_q16);
+
 /* ---- Probe ------------------------------------------------------------ */
 
 /* What a generated model reports to a caller that wants to know where time

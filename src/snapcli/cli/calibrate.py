@@ -8,11 +8,13 @@ from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
 from snapcli.config import override
+from snapcli.errors import UsageError
 
 EXAMPLES = (
     "snap calibrate",
     "snap calibrate --map gated --target 0.95",
-    "snap calibrate --threshold budget --target 0.1",
+    "snap calibrate --threshold risk --target 0.02",
+    "snap calibrate --controller --budget 0.1",
 )
 
 
@@ -27,10 +29,31 @@ def calibrate(
         float | None, typer.Option(help="Share of max-probability, against margin, in m.")
     ] = None,
     threshold: Annotated[
-        str | None, typer.Option(help="Rule of the threshold: coverage, f1 or budget.")
+        str | None,
+        typer.Option(
+            help="Rule of the threshold: coverage, budget, f1, youden; risk or false-alarm, "
+            "with a promise."
+        ),
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="Share to accept (coverage) or to refuse (budget).")
+        float | None,
+        typer.Option(
+            help="Share to accept (coverage), to refuse (budget), of errors among the accepted "
+            "(risk), of refused among the correct (false-alarm)."
+        ),
+    ] = None,
+    controller: Annotated[
+        bool | None,
+        typer.Option("--controller/--static", help="Let the threshold follow a budget, or not."),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Controller: share of a stream that abstains.")
+    ] = None,
+    eta: Annotated[
+        float | None, typer.Option(help="Controller: weight of the newest decision in the rate.")
+    ] = None,
+    kappa: Annotated[
+        float | None, typer.Option(help="Controller: how far the rate moves the threshold.")
     ] = None,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
@@ -48,8 +71,15 @@ def calibrate(
         weights=weights,
         alpha=alpha,
         threshold=threshold,
-        target=target,
+        # A recipe's target belongs to its own rule.
+        target=0.0 if threshold and target is None else target,
+        controller=controller,
+        budget=budget,
+        eta=eta,
+        kappa=kappa,
     )
+    if not options.controller and any(value is not None for value in (budget, eta, kappa)):
+        raise UsageError("--budget, --eta and --kappa belong to the controller", "Add --controller")
     with console.progress("calibrate") as on_progress:
         report = stage(chosen, options, on_progress)
     console.print_json(report) if json else render.calibrate(report)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from snapcli.emit import Program
     from snapcli.metrics.detection import Detection, ErrorDetection
     from snapcli.score.calibration import DetectionReport
+    from snapcli.score.promise import Promise
     from snapcli.stages.bench import BenchReport
-    from snapcli.stages.calibrate import CalibrateReport
+    from snapcli.stages.calibrate import CalibrateReport, ControllerReport
     from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
     from snapcli.stages.export_c import ExportReport
     from snapcli.stages.flash import FlashReport
@@ -125,6 +126,31 @@ def detection(title: str, report: "DetectionReport") -> None:
     )
 
 
+def promised(promise: "Promise | None", controller: "ControllerReport | None") -> None:
+    """What the threshold promises, in a sentence, and where."""
+    if promise is None:
+        return
+    if promise.rule == "risk":
+        what, of, seen = "accepted clean inputs are wrong", "accepted", "wrong"
+    else:
+        what, of, seen = "correct clean inputs are refused", "correct", "refused"
+    console.say(
+        f"At most {percent(promise.target)} of {what}, with {100 * promise.confidence:g} % "
+        f"confidence (n = {promise.n:,} held out and {of}, {promise.count:,} {seen}, bound "
+        f"{percent(promise.bound)}). This holds for data like the clean dev data"
+        f"{', and not where the controller moves the threshold' if controller else ''}."
+    )
+
+
+def controlled(report: "ControllerReport | None") -> list[tuple[str, str]]:
+    if report is None:
+        return []
+    return [
+        ("controller", f"budget {report.budget:g}, eta {report.eta:g}, kappa {report.kappa:g}"),
+        ("refused of clean test, controlled", percent(report.abstained_clean_test)),
+    ]
+
+
 def calibrate(report: "CalibrateReport") -> None:
     weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
     rows = [
@@ -135,8 +161,10 @@ def calibrate(report: "CalibrateReport") -> None:
         ("map", f"{report.map['kind']} ({report.map_reason})"),
         ("threshold", f"{report.threshold:.4f} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
+        *controlled(report.controller),
     ]
     console.pairs(f"calibrate: {report.run}", rows)
+    promised(report.promise, report.controller)
     detection("float", report.detection)
 
 
@@ -155,8 +183,10 @@ def quantize(report: "QuantizeReport") -> None:
         ("map, refitted", f"{report.map['kind']} ({report.map_reason})"),
         ("threshold, refitted", f"{report.threshold:.4f}"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
+        *controlled(report.controller),
     ]
     console.pairs(f"quantize: {report.run}", rows)
+    promised(report.promise, report.controller)
     detection("int8", report.detection)
 
 
@@ -346,10 +376,19 @@ def flash(report: "FlashReport") -> None:
         console.say(f"Built {report.image}. Writing it to a board comes with the boards release.")
 
 
+def undecided(report: "BenchReport") -> list[tuple[str, str]]:
+    """A row where not all decisions could be compared."""
+    if report.decisions_compared == report.inputs:
+        return []
+    said = f"{report.decisions_compared} of {report.inputs}"
+    return [("decisions compared", f"{said}, then a repeated request moved the controller")]
+
+
 def bench(report: "BenchReport") -> None:
     unit, timing = report.counter, report.timing
     rows = [
         ("bit-exact", f"{report.bit_exact} of {report.inputs}"),
+        *undecided(report),
         (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
         (f"{unit}, min - max", f"{timing.minimum:,} - {timing.maximum:,}"),
     ]

@@ -64,6 +64,11 @@ class Evaluation:
         order = np.random.default_rng(_SUBSET_SEED).permutation(count)
         return np.sort(order[: self.limit])
 
+    def first_half(self, key: Key) -> NDArray[np.bool_]:
+        """Which examples of a condition come from the first half of their split: those of even
+        number there, whatever was made of them."""
+        return self.rows(key) % 2 == 0
+
     def labels(self, key: Key) -> NDArray[np.int64] | None:
         """None for an OOD set, which has no right answer."""
         return None if key.split == "ood" else self.dataset.split(key.split).y[self.rows(key)]

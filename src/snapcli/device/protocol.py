@@ -192,6 +192,7 @@ class Client:
         self._work_timeout_s = work_timeout_s
         self._sequence = 0
         self._hello: Hello | None = None
+        self.repeats = 0  # requests sent again; the device may have worked for both
 
     def __enter__(self) -> Self:
         return self
@@ -248,6 +249,7 @@ class Client:
         """
         for attempt in range(1 + _RETRIES):
             if attempt:
+                self.repeats += 1
                 self._resynchronize()
             # A number of its own, so that no late answer to an earlier attempt counts.
             # Never 0: that is what a device says unasked when it boots.

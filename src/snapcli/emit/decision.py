@@ -3,10 +3,10 @@
 import numpy as np
 
 from snapcli.emit import luts
-from snapcli.emit.header import WITHOUT_HEADS
+from snapcli.emit.header import DECIDE, START, WITHOUT_HEADS
 from snapcli.emit.program import Program
 from snapcli.emit.text import array, struct
-from snapcli.fixedpoint import MapGated, MapIsotonic, MapLogistic
+from snapcli.fixedpoint import Budget, MapGated, MapIsotonic, MapLogistic
 from snapcli.graph.monitor import Monitor
 
 
@@ -26,8 +26,20 @@ def emit_decision(monitor: Monitor) -> str:
             struct(decision.map, "map", given),
             # A constant of its own: compilers warn of `unsigned >= 0u`.
             f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n",
+            *_controller(decision.controller),
         ]
     )
+
+
+def _controller(parameters: Budget | None) -> list[str]:
+    if parameters is None:
+        return []
+    return [
+        struct(parameters, "controller", {}),
+        f"{START}\n{{\n    snapuq_budget_start(&controller, state);\n}}\n",
+        f"{DECIDE}\n{{\n"
+        "    return snapuq_budget_step(&controller, state, result->uncertainty_q16);\n}\n",
+    ]
 
 
 def finish(monitor: Monitor, program: Program) -> list[str]:

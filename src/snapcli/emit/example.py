@@ -43,6 +43,14 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
         for field in fields:
             want = int(getattr(answer, field)[0])
             checks.append(f'    differs |= check("{field}", result.{field}, {want}u);')
+        if monitor.decision.controller:
+            want = int(monitor.replay(answer).abstain[0])
+            checks += [
+                "    struct snapuq_budget_state stream;",
+                "    snap_model_start(&stream);",
+                '    differs |= check("abstain, controlled",\n'
+                f"                     (uint32_t)snap_model_decide(&stream, &result), {want}u);",
+            ]
     else:
         run = "    snap_model_run(arena);"
         found = program.graph.run(given, program.results)
@@ -60,10 +68,11 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     helpers = [_FILL[kind] for kind in kinds]
     helpers += [_CHECK] if monitor else [_COMPARE[kind] for kind in outputs]
     lines = "\n".join([*fills, run, *checks])
+    state = '#include "snapuq.h"\n' if monitor and monitor.decision.controller else ""
     parts = [
         f"{GENERATED}/* Runs the model once on a made-up input and compares the result with "
         "snap's integer reference. */",
-        '#include <stdio.h>\n\n#include "snap_model.h"\n',
+        f'#include <stdio.h>\n\n#include "snap_model.h"\n{state}',
         "static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n",
         *helpers,
         *expected,

@@ -103,7 +103,7 @@ project(snap_model C)
 
 file(GLOB sources CONFIGURE_DEPENDS snap_*.c {KERNELS}/*.c {theirs})
 add_library(snap_model STATIC ${{sources}})
-target_include_directories(snap_model PUBLIC . PRIVATE {" ".join(_includes(quiet))})
+target_include_directories(snap_model PUBLIC . {" ".join(_includes(quiet))})
 set_target_properties(snap_model PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
 
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)

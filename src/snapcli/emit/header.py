@@ -16,6 +16,11 @@ PROFILE = (
     "void snap_model_profile(void *arena, struct snap_model_result *result,\n"
     "                        const struct snapuq_probe *probe)"
 )
+START = "void snap_model_start(struct snapuq_budget_state *state)"
+DECIDE = (
+    "int32_t snap_model_decide(struct snapuq_budget_state *state,\n"
+    "                          const struct snap_model_result *result)"
+)
 _PLAIN_FACE = f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{RUN};"
 
 
@@ -118,4 +123,18 @@ def _monitor_face(monitor: Monitor) -> str:
 
 /* The same, telling a probe (see snapuq.h) when each stage ends. */
 struct snapuq_probe;
-{PROFILE};"""
+{PROFILE};{_CONTROLLER_FACE if monitor.decision.controller else ""}"""
+
+
+_CONTROLLER_FACE = f"""
+
+#ifndef {WITHOUT_HEADS}
+/* The budget controller: a threshold of its own for each stream of inputs, kept in a state
+ * (see snapuq.h) that is the caller's. */
+#define SNAP_MODEL_CONTROLLER 1
+struct snapuq_budget_state;
+{START};
+
+/* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
+{DECIDE};
+#endif"""

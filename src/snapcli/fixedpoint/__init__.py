@@ -5,6 +5,14 @@ of firmware/snapuq/src.
 """
 
 from snapcli.fixedpoint.add import AddS8, add_multipliers, add_s8, sub_s8
+from snapcli.fixedpoint.budget import (
+    Budget,
+    BudgetState,
+    budget_of,
+    budget_run,
+    budget_start,
+    budget_step,
+)
 from snapcli.fixedpoint.confidence import (
     Confidence,
     argmax_s8,
@@ -85,6 +93,8 @@ from snapcli.fixedpoint.surprisal import (
 
 __all__ = [
     "AddS8",
+    "Budget",
+    "BudgetState",
     "ConcatenationS8",
     "Confidence",
     "ConvAddS8",
@@ -114,6 +124,10 @@ __all__ = [
     "argmax_s8",
     "average_pool_s8",
     "broadcast_copy",
+    "budget_of",
+    "budget_run",
+    "budget_start",
+    "budget_step",
     "concatenation_of",
     "concatenation_s8",
     "confidence_of",

@@ -19,6 +19,7 @@ class Decision:
     """From raw scores to a decision: all that calibration fits, in the device's numbers.
 
     temperature is inside the exponential table; it is kept to say what the table holds.
+    controller: None unless the threshold, from threshold_q16 on, follows a budget.
     """
 
     weight_q16: tuple[int, ...]
@@ -26,6 +27,7 @@ class Decision:
     alpha_q16: int
     map: DeviceMap
     threshold_q16: int
+    controller: fx.Budget | None = None
 
 
 def uncertainty_q16(
@@ -89,6 +91,7 @@ def decision_to_dict(decision: Decision) -> dict[str, Any]:
         "alpha_q16": decision.alpha_q16,
         "map": {"kind": kind, **values},
         "threshold_q16": decision.threshold_q16,
+        "controller": asdict(decision.controller) if decision.controller else None,
     }
 
 
@@ -105,6 +108,7 @@ def decision_from_dict(values: dict[str, Any]) -> Decision:
         values["alpha_q16"],
         kind(**parameters),
         values["threshold_q16"],
+        fx.Budget(**values["controller"]) if values["controller"] else None,
     )
 
 

@@ -4,7 +4,7 @@ This is the reference that the firmware must equal bit for bit.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -58,6 +58,14 @@ class Monitor:
             abstain=uncertainty >= self.decision.threshold_q16,
             logits=raw.logits,
         )
+
+    def replay(self, scores: DeviceScores) -> DeviceScores:
+        """The same inputs as a stream: decided by the controller, if there is one, from its start
+        on; `decide` knows the static threshold alone."""
+        if self.decision.controller is None:
+            return scores
+        abstain, _ = fx.budget_run(self.decision.controller, scores.uncertainty_q16)
+        return replace(scores, abstain=abstain)
 
     def features(self, raw: RawScores) -> Features:
         """The inputs of the map as the device computes them, as real numbers."""

@@ -6,7 +6,7 @@ map that is deployed is fitted on all types.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from snapcli.metrics.detection import (
     ood_detection,
 )
 from snapcli.score.maps import MAPS, Features, Map
+from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
     threshold_by_budget,
     threshold_by_coverage,
     threshold_by_f1,
+    threshold_by_youden,
 )
 
 Array = NDArray[np.float64]
@@ -44,6 +46,10 @@ class Condition:
 
     features: Features
     wrong: NDArray[np.bool_]
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Condition":
+        columns = {f.name: getattr(self.features, f.name)[chosen] for f in fields(self.features)}
+        return Condition(Features(**columns), self.wrong[chosen])
 
 
 @dataclass(frozen=True)
@@ -146,16 +152,33 @@ def _plain_errors(judged: Conditions, feature: str) -> ErrorDetection:
     return error_detection(clean, cells)
 
 
-def choose_threshold(rule: str, target: float, scorer: Scorer, dev: Conditions) -> float:
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """promise: what the rule could show about the threshold, None where it shows nothing."""
+
+    threshold: float
+    promise: Promise | None = None
+
+
+def choose_threshold(
+    rule: str, target: float, scorer: Scorer, dev: Conditions, held_out: Condition | None = None
+) -> ThresholdChoice:
+    """held_out: clean examples that neither map nor temperature nor weights have seen; only the
+    rules that promise something need them."""
     clean = scorer(dev.clean.features)
     if rule == "coverage":
-        return threshold_by_coverage(clean, target)
+        return ThresholdChoice(threshold_by_coverage(clean, target))
+    if held_out is not None:
+        promised = threshold_by_risk if rule == "risk" else threshold_by_false_alarm
+        judged = Cell(held_out.wrong, scorer(held_out.features))
+        return ThresholdChoice(*promised(Cell(dev.clean.wrong, clean), judged, target))
     rest = [scorer(c.features) for c in dev.corrupted.values()]
     everything = np.concatenate([clean, *rest])
     if rule == "budget":
-        return threshold_by_budget(everything, target)
+        return ThresholdChoice(threshold_by_budget(everything, target))
     wrong = np.concatenate([dev.clean.wrong, *(c.wrong for c in dev.corrupted.values())])
-    return threshold_by_f1(everything, wrong)
+    found = threshold_by_youden if rule == "youden" else threshold_by_f1
+    return ThresholdChoice(found(everything, wrong))
 
 
 def evaluate(

@@ -5,11 +5,13 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
 Array = NDArray[np.float64]
+NEVER = 1.0 + 2.0**-16
+"""Above every U, also in the device's steps."""
 
 
 def threshold_by_coverage(uncertainty: Array, coverage: float) -> float:
     """The smallest threshold that accepts at least `coverage` of these (clean dev) samples."""
-    return _just_above(uncertainty, int(np.ceil(coverage * len(uncertainty) - 1e-9)))
+    return just_above(uncertainty, int(np.ceil(coverage * len(uncertainty) - 1e-9)))
 
 
 def threshold_by_budget(uncertainty: Array, budget: float) -> float:
@@ -17,18 +19,37 @@ def threshold_by_budget(uncertainty: Array, budget: float) -> float:
     return threshold_by_coverage(uncertainty, 1.0 - budget)
 
 
-def _just_above(uncertainty: Array, accepted: int) -> float:
+def just_above(uncertainty: Array, accepted: int) -> float:
+    """The smallest threshold that accepts at least so many of these samples."""
     ordered = np.sort(uncertainty)
     if accepted == 0:
         return 0.0
     above = ordered[ordered > ordered[accepted - 1]]
-    return float(above[0]) if len(above) else 1.0 + 2.0**-16
+    return float(above[0]) if len(above) else NEVER
 
 
 def threshold_by_f1(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:
     """The threshold with the best F1 for finding errors."""
     if not wrong.any():
-        return 1.0 + 2.0**-16
+        return NEVER
     precision, recall, thresholds = precision_recall_curve(wrong, uncertainty)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     return float(thresholds[int(np.argmax(f1[:-1]))])
+
+
+def threshold_by_youden(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:
+    """The threshold with the best J: the share of errors minus that of correct samples refused.
+
+    The highest of equals; where nothing is better than chance, nothing is refused.
+    """
+    candidates = np.unique(uncertainty)
+
+    def refused(part: NDArray[np.bool_]) -> NDArray[np.int64]:
+        accepted = np.searchsorted(np.sort(uncertainty[part]), candidates)
+        return np.asarray(part.sum() - accepted, np.int64)
+
+    # J in whole numbers, times both totals: equals are equal.
+    errors, correct = max(int(wrong.sum()), 1), max(int((~wrong).sum()), 1)
+    j = refused(wrong) * correct - refused(~wrong) * errors
+    best = len(j) - 1 - int(np.argmax(j[::-1]))
+    return float(candidates[best]) if j[best] > 0 else NEVER

@@ -42,6 +42,9 @@ class BenchReport:
     """counter says what timings count; mean_us is that in microseconds at the clock the
     firmware runs at, None for an emulator.
 
+    decisions_compared is less than inputs only with a controller: a request that had to be sent
+    again may have moved its threshold twice.
+
     heads_overhead is the mean over the same inputs against the image without heads, minus 1;
     None where that image cannot run beside this one (a board).
     """
@@ -53,6 +56,7 @@ class BenchReport:
     model_id: str
     inputs: int
     bit_exact: int
+    decisions_compared: int
     counter: str
     timing: Timing
     timing_without_heads: Timing | None
@@ -91,26 +95,29 @@ def bench(
     monitor = load_monitor(run.inputs("quantize"))
     model_id = read_json(run.inputs(f"export-c/{target.name}") / "export.json")["model_id"]
     inputs = _inputs(run, options.inputs, monitor.body.graph.tensors[monitor.body.graph.input])
-    expected = monitor.run(inputs)
+    expected = monitor.replay(monitor.run(inputs))
 
     with _device(target, image, port, run) as client:
         hello = client.hello()
         _check_identity(hello, target, model_id, run.remedy(built))
         total = len(inputs) * (1 if port else 2)
-        answers = _timed(client, inputs, options.warmup, lambda n: on_progress(n, total, "timed"))
+        answers, steady = _timed(
+            client, inputs, options.warmup, lambda n: on_progress(n, total, "timed")
+        )
         profiles = [client.profile(x.tobytes()) for x in inputs[:_PROFILED]]
         stack = client.stack()
-    _check_answers(answers, expected, True, run.remedy(built))
+    compared = steady if monitor.decision.controller else len(answers)
+    _check_answers(answers, expected, run.remedy(built), compared)
     plain = None
     if port is None:
         with _device(target, image.with_name(f"{WITHOUT_HEADS}.elf"), None, run) as client:
-            plain = _timed(
+            plain, _ = _timed(
                 client,
                 inputs,
                 options.warmup,
                 lambda n: on_progress(len(inputs) + n, total, "timed without heads"),
             )
-        _check_answers(plain, expected, False, run.remedy(built))
+        _check_answers(plain, expected, run.remedy(built), None)
     timing = _timing(answers)
     timing_plain = _timing(plain) if plain else None
     stages = {
@@ -124,6 +131,7 @@ def bench(
         model_id=model_id,
         inputs=len(inputs),
         bit_exact=len(answers),
+        decisions_compared=compared,
         counter=hello.counter_unit,
         timing=timing,
         timing_without_heads=timing_plain,
@@ -191,39 +199,47 @@ def _check_identity(hello: Hello, target: Target, model_id: str, remedy: str) ->
         )
 
 
-def _timed(client: Client, inputs: np.ndarray, warmup: int, done: Any) -> list[Inference]:
+def _timed(
+    client: Client, inputs: np.ndarray, warmup: int, done: Any
+) -> tuple[list[Inference], int]:
+    """An answer to each input, and how many came before a request had to be sent again."""
     for x in inputs[np.arange(warmup) % len(inputs)]:
         client.infer(x.tobytes())
-    answers = []
+    client.hello()  # a controller starts anew
+    answers, steady, repeats = [], 0, client.repeats
     for i, x in enumerate(inputs):
         answers.append(client.infer(x.tobytes()))
+        steady += client.repeats == repeats
         done(i + 1)
-    return answers
+    return answers, steady
 
 
 def _check_answers(
-    answers: list[Inference], expected: DeviceScores, heads: bool, remedy: str
+    answers: list[Inference], expected: DeviceScores, remedy: str, decisions: int | None
 ) -> None:
     """Raises CheckError that names the first input and value that differ.
 
-    An image without heads has logits and classes only.
+    decisions: of how many inputs, from the first on, the decision is compared. None for an image
+    without heads, which has logits and classes only.
     """
+    where = " without heads" if decisions is None else ""
     for i, answer in enumerate(answers):
         pairs: list[tuple[str, Any, Any]] = [
             ("logits", answer.logits, tuple(expected.logits[i].tolist())),
             ("class", answer.predicted, int(expected.predicted[i])),
         ]
-        if heads:
+        if decisions is not None:
             pairs += [
                 ("surprisal", answer.surprisal_q16, tuple(expected.surprisal_q16[i].tolist())),
                 ("S", answer.score_q16, int(expected.score_q16[i])),
                 ("U", answer.uncertainty_q16, int(expected.uncertainty_q16[i])),
-                ("decision", answer.abstain, bool(expected.abstain[i])),
             ]
+            if i < decisions:
+                pairs.append(("decision", answer.abstain, bool(expected.abstain[i])))
         for name, got, want in pairs:
             if got != want:
                 raise CheckError(
-                    f"not bit-exact{'' if heads else ' without heads'}: {name} of input {i} is "
+                    f"not bit-exact{where}: {name} of input {i} is "
                     f"{got} on the device, {want} in the reference ({i} inputs before it agree)",
                     f"Build it again: {remedy}. If it stays so, the C is wrong: report it.",
                 )

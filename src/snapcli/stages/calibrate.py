@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapcli.config import CalibrateOptions
 from snapcli.data import load_dataset
@@ -23,9 +24,22 @@ from snapcli.score.calibration import (
     evaluate,
 )
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
+from snapcli.score.controller import Controller
 from snapcli.score.maps import Features, map_to_dict
+from snapcli.score.promise import Promise
 from snapcli.score.weights import tap_weights
 from snapcli.stages.recipe import run_recipe
+
+
+@dataclass(frozen=True)
+class ControllerReport:
+    """The budget controller, and the share of clean test data that abstains, one after the other
+    in their order, where it moves the threshold."""
+
+    budget: float
+    eta: float
+    kappa: float
+    abstained_clean_test: float
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,9 @@ class CalibrateReport:
     map_reason: str
     threshold_rule: str
     threshold: float
+    promise: Promise | None
     coverage_clean_test: float
+    controller: ControllerReport | None
     test_accuracy: float
     accuracy_by_severity: dict[str, float]
     dev: dict[str, ErrorDetection]
@@ -65,6 +81,30 @@ def conditions(
     return Conditions(condition(Key(split, "clean")), corrupted)
 
 
+def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> NDArray[np.bool_]:
+    """Which examples of a dev condition may be fitted on: where the threshold's rule promises
+    something, the second half is held out, and whatever was made of it."""
+    half = evaluation.first_half(key)
+    return half if options.promises else np.ones_like(half)
+
+
+def dev_conditions(
+    features: dict[Key, Features],
+    predicted: dict[Key, np.ndarray],
+    evaluation: Evaluation,
+    options: CalibrateOptions,
+) -> tuple[Conditions, Condition | None]:
+    """What maps and thresholds are fitted on, and the clean examples held out for a promise."""
+    everything = conditions(features, predicted, evaluation, "dev")
+    clean = seen(evaluation, options, Key("dev", "clean"))
+    corrupted = {
+        (name, severity): c.where(seen(evaluation, options, Key("dev", name, severity)))
+        for (name, severity), c in everything.corrupted.items()
+    }
+    held_out = everything.clean.where(~clean) if options.promises else None
+    return Conditions(everything.clean.where(clean), corrupted), held_out
+
+
 def ood_features(features: dict[Key, Features]) -> dict[str, Features]:
     return {key.condition: f for key, f in features.items() if key.split == "ood"}
 
@@ -88,8 +128,9 @@ def calibrate(
         on_progress(done, total, f"examples scored, {key.condition}")
 
     dev = Key("dev", "clean")
-    temperature = fit_temperature(logits_of[dev], evaluation.dataset.dev.y)
-    weights = tap_weights(surprisal_of[dev], options.weights)
+    fit = seen(evaluation, options, dev)
+    temperature = fit_temperature(logits_of[dev][fit], evaluation.dataset.dev.y[fit])
+    weights = tap_weights(surprisal_of[dev][fit], options.weights)
     features = {
         key: Features(
             surprisal_of[key] @ weights,
@@ -99,10 +140,12 @@ def calibrate(
         for key in logits_of
     }
     predicted = {key: logits.argmax(axis=-1) for key, logits in logits_of.items()}
-    on_dev = conditions(features, predicted, evaluation, "dev")
+    on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
     on_test = conditions(features, predicted, evaluation, "test")
     choice = choose_map(options.map, on_dev)
-    threshold = choose_threshold(options.threshold, options.target, choice.map, on_dev)
+    chosen = choose_threshold(options.threshold, options.share, choice.map, on_dev, held_out)
+    threshold = chosen.threshold
+    clean_test = choice.map(on_test.clean.features)
     report = CalibrateReport(
         run=run.name,
         temperature=temperature,
@@ -111,7 +154,9 @@ def calibrate(
         map_reason=choice.reason,
         threshold_rule=options.threshold,
         threshold=threshold,
-        coverage_clean_test=float(np.mean(choice.map(on_test.clean.features) < threshold)),
+        promise=chosen.promise,
+        coverage_clean_test=float(np.mean(clean_test < threshold)),
+        controller=_controlled(options, clean_test, threshold),
         test_accuracy=on_test.accuracy(),
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
@@ -123,3 +168,13 @@ def calibrate(
         arrays |= {f"{key}/logits": logits_of[key].astype(np.float32) for key in logits_of}
         np.savez_compressed(out / "scores.npz", **arrays)  # type: ignore[arg-type]
     return report
+
+
+def _controlled(
+    options: CalibrateOptions, uncertainty: NDArray[np.float64], threshold: float
+) -> ControllerReport | None:
+    if not options.controller:
+        return None
+    controller = Controller(options.budget, options.eta, options.kappa)
+    abstain, _ = controller.run(uncertainty, threshold)
+    return ControllerReport(options.budget, options.eta, options.kappa, float(abstain.mean()))

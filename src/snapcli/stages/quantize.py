@@ -33,8 +33,15 @@ from snapcli.runs import Run, read_json, write_json
 from snapcli.score.calibration import DetectionReport, choose_map, choose_threshold, evaluate
 from snapcli.score.confidence import fit_temperature
 from snapcli.score.maps import map_to_dict
+from snapcli.score.promise import Promise
 from snapcli.score.weights import tap_weights
-from snapcli.stages.calibrate import conditions, ood_features
+from snapcli.stages.calibrate import (
+    ControllerReport,
+    conditions,
+    dev_conditions,
+    ood_features,
+    seen,
+)
 from snapcli.stages.recipe import run_recipe
 
 # Few enough at once that their activations stay in the processor's cache.
@@ -69,7 +76,9 @@ class QuantizeReport:
     map: dict[str, Any]
     map_reason: str
     threshold: float
+    promise: Promise | None
     coverage_clean_test: float
+    controller: ControllerReport | None
     accuracy_by_severity: dict[str, float]
     drift: Drift
     dev: dict[str, ErrorDetection]
@@ -152,8 +161,11 @@ def _fit(
     """The decision that the device carries, and the figures of the report that follow from it."""
     clean = raw[Key("dev", "clean")]
     tensor = body.graph.tensors[body.logits_tensor]
-    temperature = fit_temperature(clean.logits * np.float64(tensor.scale), evaluation.dataset.dev.y)
-    weights = fx.quantize_weights_q16(tap_weights(clean.surprisal_q16 / ONE_Q16, options.weights))
+    fit = seen(evaluation, options, Key("dev", "clean"))
+    logits = clean.logits[fit] * np.float64(tensor.scale)
+    temperature = fit_temperature(logits, evaluation.dataset.dev.y[fit])
+    surprisal = clean.surprisal_q16[fit] / ONE_Q16
+    weights = fx.quantize_weights_q16(tap_weights(surprisal, options.weights))
     # The features do not depend on map and threshold, which are fitted to them next.
     draft = Decision(
         weight_q16=tuple(int(w) for w in weights),
@@ -164,14 +176,22 @@ def _fit(
     )
     features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
     predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
-    on_dev = conditions(features, predicted, evaluation, "dev")
+    on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
     on_test = conditions(features, predicted, evaluation, "test")
     choice = choose_map(options.map, on_dev, on_device)
-    threshold = choose_threshold(options.threshold, options.target, on_device(choice.map), on_dev)
+    scorer = on_device(choice.map)
+    chosen = choose_threshold(options.threshold, options.share, scorer, on_dev, held_out)
+    threshold_q16 = round(chosen.threshold * ONE_Q16)
+    given = (options.budget, options.eta, options.kappa)
     decision = replace(
-        draft, map=quantize_map(choice.map), threshold_q16=round(threshold * ONE_Q16)
+        draft,
+        map=quantize_map(choice.map),
+        threshold_q16=threshold_q16,
+        controller=fx.budget_of(*given, threshold_q16) if options.controller else None,
     )
-    device = Monitor(body, decision).decide(raw[Key("test", "clean")])
+    monitor = Monitor(body, decision)
+    device = monitor.decide(raw[Key("test", "clean")])
+    controlled = float(np.mean(monitor.replay(device).abstain))
     figures = {
         "temperature": temperature,
         "tap_weights": {
@@ -179,8 +199,10 @@ def _fit(
         },
         "map": map_to_dict(choice.map),
         "map_reason": choice.reason,
-        "threshold": threshold,
+        "threshold": chosen.threshold,
+        "promise": chosen.promise,
         "coverage_clean_test": float(np.mean(~device.abstain)),
+        "controller": ControllerReport(*given, controlled) if options.controller else None,
         "accuracy_by_severity": on_test.accuracy_by_severity(),
         "dev": choice.dev,
         "detection": evaluate(choice.map, on_dev, on_test, ood_features(features), on_device),

@@ -133,3 +133,14 @@ def test_an_identity_makes_inputs_be_computed_once(
     Evaluation(replace(named, identity="two"), 4).inputs(key)
     Evaluation(named, 5).inputs(key)
     assert len(calls) == 3
+
+
+def test_halves_are_the_same_examples_in_every_condition() -> None:
+    """What was made of an example that is held out is held out as well."""
+    evaluation = Evaluation(load_dataset(TrainOptions()), 50)
+    kept = set(np.flatnonzero(evaluation.first_half(Key("dev", "clean"))))
+    assert len(kept) == len(evaluation.dataset.dev) / 2
+    for key in (k for k in evaluation.keys if k.split == "dev"):
+        rows, half = evaluation.rows(key), evaluation.first_half(key)
+        assert [row in kept for row in rows] == half.tolist()
+        assert 0 < half.sum() < len(half)

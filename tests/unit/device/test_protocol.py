@@ -157,9 +157,13 @@ def test_a_lost_or_damaged_answer_is_asked_for_again(disturb, times):
     def script(frame, turn):
         return disturb(good(frame)) if turn <= times else good(frame)
 
-    hello, requests = ask(script)
+    def question(client):
+        return client.hello(), client.repeats
+
+    (hello, repeats), requests = ask(script, question)
     assert hello.target == "qemu-m4"
     assert len(requests) == times + 1
+    assert repeats == times
 
 
 def test_a_request_that_arrives_damaged_is_sent_again():

@@ -50,12 +50,19 @@ int main(void)
 {
     void *arena = malloc(SNAP_MODEL_ARENA_BYTES);
     memset(arena, 0xA5, SNAP_MODEL_ARENA_BYTES);
+#ifdef SNAP_MODEL_CONTROLLER
+    struct snapuq_budget_state stream;
+    snap_model_start(&stream);
+#endif
     while (fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
         struct marks marks = {0};
         struct snapuq_probe probe = {mark, &marks};
         memset(&result, 0x5A, sizeof result);
         snap_model_profile(arena, &result, &probe);
+#ifdef SNAP_MODEL_CONTROLLER
+        result.abstain = snap_model_decide(&stream, &result);
+#endif
         int32_t head[4] = {result.predicted, result.abstain, (int32_t)result.score_q16,
                            (int32_t)result.uncertainty_q16};
         fwrite(head, sizeof head, 1, stdout);
@@ -157,6 +164,22 @@ def test_c_equals_the_reference(kind: str, tmp_path: Path, library: list[str]) -
     assert len(np.unique(expected.uncertainty_q16)) > 2
 
 
+@pytest.mark.parametrize("defines", [(), ("-DSNAP_MODEL_WITHOUT_HEADS",)])
+def test_c_follows_the_controller(
+    defines: tuple[str, ...], tmp_path: Path, library: list[str]
+) -> None:
+    decision = tiny_monitor().decision
+    controller = fx.budget_of(0.2, 0.1, 0.05, decision.threshold_q16)
+    monitor = Monitor(tiny_body(), replace(decision, controller=controller))
+    x = random_inputs(INPUTS, seed=4)
+    found = run(build(monitor, tmp_path, library, *defines), x, taps=0 if defines else 2)
+    if defines:  # without heads there is nothing to control
+        assert not found["abstain"].any()
+        return
+    check(found, monitor.replay(monitor.run(x)))
+    assert np.any(found["abstain"] != monitor.run(x).abstain)
+
+
 @pytest.mark.parametrize("kind", MAPS)
 def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=5)
@@ -231,16 +254,18 @@ def test_c_equals_the_reference_at_the_ends(name: str, tmp_path: Path, library: 
     check(run(build(monitor, tmp_path, library), x, taps=2), monitor.run(x))
 
 
-@pytest.mark.parametrize("name", ["map", "result", "while", "7-Ätna"])
+@pytest.mark.parametrize("name", ["map", "controller", "result", "while", "7-Ätna"])
 def test_a_layer_may_have_any_name(name: str, tmp_path: Path, library: list[str]) -> None:
     """Names come from whoever trained the model."""
     content = flatbuffer(tiny_ops(), {name: 1, "stem": 0, "block": 2, "logits": 4})
     graph, body = read_tflite(content), tiny_body()
     spatial = graph.outputs[name]
     taps = (TapTensors("stem", spatial), TapTensors(spatial, "block"))
-    monitor = Monitor(Body(graph, taps, body.heads), tiny_monitor().decision)
+    controller = fx.budget_of(0.1, 0.1, 0.1, 0)
+    decision = replace(tiny_monitor().decision, controller=controller)
+    monitor = Monitor(Body(graph, taps, body.heads), decision)
     x = random_inputs(20)
-    check(run(build(monitor, tmp_path, library), x, taps=2), tiny_monitor().run(x))
+    check(run(build(monitor, tmp_path, library), x, taps=2), monitor.replay(monitor.run(x)))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snapcli import fixedpoint as fx
 from snapcli.errors import ArtifactError
 from snapcli.graph.body import HEADS_FILE, MODEL_FILE, save_body
 from snapcli.graph.decision import (
@@ -58,11 +59,13 @@ def test_more_than_ten_taps_keep_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_a_decision_survives_json(kind: str) -> None:
-    decision = tiny_monitor(kind).decision
+@pytest.mark.parametrize("controller", [None, fx.Budget(1, 2, 3, 4)])
+def test_a_decision_survives_json(kind: str, controller: fx.Budget | None) -> None:
+    decision = replace(tiny_monitor(kind).decision, controller=controller)
     text = json.dumps(decision_to_dict(decision))
     again = decision_from_dict(json.loads(text))
     assert type(again.map) is type(decision.map)
+    assert again.controller == controller
     assert json.dumps(decision_to_dict(again)) == text
 
 
@@ -112,6 +115,21 @@ def test_the_monitor_abstains_at_its_threshold() -> None:
     at_threshold = Monitor(monitor.body, replace(monitor.decision, threshold_q16=at)).run(x)
     np.testing.assert_array_equal(at_threshold.abstain, uncertainty >= at)
     assert at_threshold.abstain.sum() == np.sum(uncertainty >= at) == 60
+
+
+def test_a_stream_is_decided_by_the_controller() -> None:
+    monitor = tiny_monitor()
+    scores = monitor.run(random_inputs(200))
+    assert monitor.replay(scores) is scores
+    controller = fx.budget_of(0.1, 0.2, 0.1, monitor.decision.threshold_q16)
+    controlled = replace(monitor, decision=replace(monitor.decision, controller=controller))
+    replayed = controlled.replay(controlled.run(random_inputs(200)))
+    # decide stays as it is; the stream starts at its threshold and abstains less and less.
+    np.testing.assert_array_equal(controlled.run(random_inputs(200)).abstain, scores.abstain)
+    assert replayed.abstain[0] == scores.abstain[0]
+    assert abs(replayed.abstain.mean() - 0.1) < 0.05 < abs(scores.abstain.mean() - 0.1)
+    for name in ("predicted", "surprisal_q16", "score_q16", "uncertainty_q16", "logits"):
+        np.testing.assert_array_equal(getattr(replayed, name), getattr(scores, name))
 
 
 def test_a_slope_beyond_the_range_saturates() -> None:

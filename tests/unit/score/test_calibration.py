@@ -159,13 +159,38 @@ def test_thresholds_are_taken_where_they_belong() -> None:
     clean = fitted(dev.clean.features)
     everything = np.concatenate([clean, *(fitted(c.features) for c in dev.corrupted.values())])
 
-    by_coverage = choose_threshold("coverage", 0.9, fitted, dev)
-    assert np.mean(clean < by_coverage) == pytest.approx(0.9, abs=1 / len(clean))
-    by_budget = choose_threshold("budget", 0.2, fitted, dev)
-    assert np.mean(everything >= by_budget) == pytest.approx(0.2, abs=1 / len(everything))
-    by_f1 = choose_threshold("f1", 0.5, fitted, dev)
-    assert by_f1 == choose_threshold("f1", 0.1, fitted, dev)
-    assert by_f1 in everything
+    def threshold(rule: str, target: float) -> float:
+        found = choose_threshold(rule, target, fitted, dev)
+        assert found.promise is None
+        return found.threshold
+
+    assert np.mean(clean < threshold("coverage", 0.9)) == pytest.approx(0.9, abs=1 / len(clean))
+    refused = everything >= threshold("budget", 0.2)
+    assert np.mean(refused) == pytest.approx(0.2, abs=1 / len(everything))
+    for rule in ("f1", "youden"):
+        assert threshold(rule, 0.5) == threshold(rule, 0.1)
+        assert threshold(rule, 0.5) in everything
+
+
+@pytest.mark.parametrize("rule", ["risk", "false-alarm"])
+def test_a_promise_is_about_the_examples_held_out(rule: str) -> None:
+    dev, held_out = conditions(1), conditions(2).clean
+    fitted = choose_map("gated", dev).map
+    found = choose_threshold(rule, 0.3, fitted, dev, held_out)
+    assert found.promise is not None
+    refused = fitted(held_out.features) >= found.threshold
+    counted = held_out.wrong[~refused] if rule == "risk" else refused[~held_out.wrong]
+    assert found.promise.rule == rule
+    assert (found.promise.n, found.promise.count) == (len(counted), counted.sum())
+
+
+def test_a_condition_can_be_cut() -> None:
+    whole = conditions(1).clean
+    chosen = np.arange(len(whole.wrong)) % 3 == 0
+    part = whole.where(chosen)
+    np.testing.assert_array_equal(part.wrong, whole.wrong[::3])
+    for name, values in vars(whole.features).items():
+        np.testing.assert_array_equal(getattr(part.features, name), values[::3], err_msg=name)
 
 
 def test_types_keep_their_order_and_accuracy_is_that_of_clean_data() -> None:

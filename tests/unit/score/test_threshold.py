@@ -1,14 +1,18 @@
 """Thresholds against brute force over every value there is."""
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_curve
 
 from snapcli.score.threshold import (
     threshold_by_budget,
     threshold_by_coverage,
     threshold_by_f1,
+    threshold_by_youden,
 )
 
 # Few different values, so that ties are the rule.
@@ -45,6 +49,21 @@ def test_f1_is_the_best_there_is(u: np.ndarray, data: st.DataObject) -> None:
     assert f1(found) == max(f1(t) for t in candidates(u))
 
 
-def test_without_errors_nothing_is_refused() -> None:
+@given(values.filter(lambda u: len(u) > 1), st.data())
+def test_youden_s_j_is_the_best_of_scikit_learn_s_curve(u: np.ndarray, data: st.DataObject) -> None:
+    wrong = np.array(data.draw(st.lists(st.booleans(), min_size=len(u), max_size=len(u))))
+    wrong[:2] = True, False
+    fpr, tpr, _ = roc_curve(wrong, u, drop_intermediate=False)
+    refused = u >= threshold_by_youden(u, wrong)
+    assert np.mean(refused[wrong]) - np.mean(refused[~wrong]) == pytest.approx(np.max(tpr - fpr))
+
+
+@pytest.mark.parametrize("rule", [threshold_by_f1, threshold_by_youden])
+def test_without_errors_nothing_is_refused(rule: Callable[..., float]) -> None:
     u = np.array([0.2, 1.0, 0.7])
-    assert not np.any(u >= threshold_by_f1(u, np.zeros(3, bool)))
+    assert not np.any(u >= rule(u, np.zeros(3, bool)))
+
+
+def test_a_u_that_knows_nothing_refuses_nothing() -> None:
+    u, wrong = np.array([0.1, 0.1, 0.6, 0.6]), np.array([True, False, True, False])
+    assert not np.any(u >= threshold_by_youden(u, wrong))
