@@ -48,8 +48,8 @@ class TrainOptions:
     given: those of the data set).
 
     backbone: a name, `module:function` or a .keras file; empty for the one that fits the data.
-    taps: blocks, letters (E, M, M1, M2, P) or pairs of layers; ranks: one for each tap in the
-    order given, or one for all (none given: the backbone's).
+    taps: blocks, letters (E, M, M1, M2, P) or pairs of layers (none given: M and P); ranks: one
+    for each tap in the order given, or one for all (none given: the backbone's).
 
     head: the likelihood, whose parameters are nu and learn_nu (student-t), delta (huber), factors
     (lowrank: columns of B) and components (mixture). minimal is a Gaussian at the tap in front
@@ -77,7 +77,7 @@ class TrainOptions:
     strict: bool = False
     augment: tuple[str, ...] = ()
     backbone: str = ""
-    taps: tuple[str, ...] = ("M", "P")
+    taps: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
     head: str = "gaussian"
     nu: float = 5.0
@@ -130,7 +130,8 @@ class TrainOptions:
         _between("train.ema", self.ema, 0.0, 0.99999)
         _between("train.qat", self.qat, 0.0, 1.0)
         _one_of("train.mode", self.mode, ("joint", "detach", "posthoc"))
-        _between("train.epochs", self.epochs, 1, 10_000)
+        _between("train.epochs", self.epochs, 0, 10_000)
+        self._check_together()
         _between("train.batch_size", self.batch_size, 1, 65_536)
         _one_of("train.optimizer", self.optimizer, OPTIMIZERS)
         _between("train.learning_rate", self.learning_rate, 1e-8, 10.0)
@@ -146,6 +147,35 @@ class TrainOptions:
         _between("train.lambda_reg", self.lambda_reg, 0.0, 10.0)
         _between("train.frozen", self.frozen, 0.0, 1.0)
         _between("train.seed", self.seed, 0, 2**32 - 1)
+
+    def _check_together(self) -> None:
+        """What would have no effect is refused."""
+        meant_for = {
+            "nu": "student-t",
+            "learn_nu": "student-t",
+            "delta": "huber",
+            "factors": "lowrank",
+            "components": "mixture",
+        }
+        for option, head in meant_for.items():
+            if self.head != head and getattr(self, option) != getattr(TrainOptions, option):
+                raise ConfigError(f"train.{option} is for --head {head}", f"It is {self.head} now.")
+        joint = {"adaptive": self.adaptive, "detach_from": self.detach_from > 0}
+        for option, given in joint.items():
+            if given and self.mode != "joint":
+                raise ConfigError(f"train.{option} is for --mode joint", f"It is {self.mode} now.")
+        if self.adaptive and not self.lambda_ss:
+            raise ConfigError("train.adaptive has no lambda_ss to start from", "Give one above 0.")
+        if self.loss_weights != WEIGHTS[0] and self.mode == "posthoc":
+            raise ConfigError(
+                f"train.loss_weights is {self.loss_weights}", "Post hoc every tap learns by itself."
+            )
+        finished = self.mode == "posthoc" and self.backbone.endswith((".keras", ".h5"))
+        if not self.epochs and (self.qat or not finished):
+            raise ConfigError(
+                "train.epochs is 0",
+                "That is for --mode posthoc on a finished --backbone (.keras), without --qat.",
+            )
 
 
 @dataclass(frozen=True)

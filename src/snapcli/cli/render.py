@@ -47,24 +47,33 @@ def size(count: int) -> str:
 
 def train(report: "TrainReport") -> None:
     notes(report.notes)
-    console.pairs(
-        f"train: {report.run}",
-        [
-            ("data, backbone, seed", f"{report.dataset}, {report.backbone}, {report.seed}"),
-            ("accuracy, clean dev", percent(report.dev_accuracy)),
-            ("accuracy, clean test", percent(report.test_accuracy)),
-            (
-                "time",
-                f"{report.time.seconds:,.0f} s for {plural(report.epochs, 'epoch')}, "
-                f"{percent(report.time.waited_share)} of it waiting for inputs",
-            ),
-        ],
+    time = (
+        f"{report.time.seconds:,.0f} s for {plural(report.epochs, 'epoch')}, "
+        f"{percent(report.time.waited_share)} of it waiting for inputs"
     )
+    if report.time.heads_s:
+        time += f"; {report.time.heads_s:,.0f} s for the heads"
     rows = [
-        (tap, figure(report.mean_surprisal[tap]), figure(report.doubt_correlation[tap]))
+        ("data, backbone, seed", f"{report.dataset}, {report.backbone}, {report.seed}"),
+        ("accuracy, clean dev", percent(report.dev_accuracy)),
+        ("accuracy, clean test", percent(report.test_accuracy)),
+    ]
+    if report.lambda_ss:
+        rows.append(("lambda_ss, last epoch", f"{report.lambda_ss:.3g}"))
+    if report.nu is not None:
+        rows.append(("nu", f"{report.nu:.2f}"))
+    console.pairs(f"train: {report.run}", [*rows, ("time", time)])
+    taps = [
+        (
+            tap,
+            figure(report.mean_surprisal[tap]),
+            figure(report.expected_surprisal[tap]),
+            figure(report.doubt_correlation[tap]),
+        )
         for tap in report.mean_surprisal
     ]
-    console.table("heads on clean dev data", ("tap", "E[e]", "corr(e, 1 - max p)"), rows)
+    columns = ("tap", "E[e]", "expected", "corr(e, 1 - max p)")
+    console.table("heads on clean dev data", columns, taps)
 
 
 def trained_seeds(reports: "Sequence[TrainReport]") -> None:

@@ -21,8 +21,12 @@ EXAMPLES = (
     "snap train --dataset speechcmd --seeds 13,17,23",
     "snap train --dataset my_photos/ --image-size 32 --epochs 30",
     "snap train --backbone mypkg.nets:build --taps conv2:conv3",
+    "snap train --head student-t --learn-nu --taps E,M,P --ranks 16,32,32",
+    "snap train --mode posthoc --backbone model.keras --epochs 0 --taps conv2:conv3",
     "snap train --resume",
 )
+# Paper: the final 20 % of the epochs.
+QAT_SHARE = 0.2
 
 
 def train(
@@ -56,17 +60,63 @@ def train(
     ] = None,
     taps: Annotated[
         str | None,
-        typer.Option(help="Letters (M, P), block names or pairs layer_a:layer_b, with commas."),
+        typer.Option(
+            help="Letters (E, M, M1, M2, P), block names or pairs layer_a:layer_b, with commas."
+        ),
+    ] = None,
+    ranks: Annotated[
+        str | None, typer.Option(help="Of the projections: one for all taps or one for each.")
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="gaussian, student-t, huber, minimal, lowrank or mixture."),
+    ] = None,
+    nu: Annotated[float | None, typer.Option(help="student-t: degrees of freedom.")] = None,
+    learn_nu: Annotated[
+        bool | None, typer.Option("--learn-nu", help="student-t: one nu for all taps, learned.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="huber: where the loss becomes linear, in deviations.")
+    ] = None,
+    factors: Annotated[
+        int | None, typer.Option(help="lowrank: columns that correlate the channels (4 or 8).")
+    ] = None,
+    components: Annotated[int | None, typer.Option(help="mixture: Gaussians per tap.")] = None,
+    class_mean: Annotated[
+        bool | None,
+        typer.Option("--class-mean", help="The mean depends on the predicted class, too."),
+    ] = None,
+    statistics: Annotated[
+        str | None, typer.Option(help="What is predicted of channels: mean or mean-deviation.")
     ] = None,
     mode: Annotated[
         str | None,
         typer.Option(help="joint: heads shape the backbone; detach: they do not; posthoc: after."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the training data.")] = None,
+    detach_from: Annotated[
+        int | None, typer.Option(help="joint: goes on as detach from this epoch.")
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Passes over the training data; 0: the .keras backbone as it is."),
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Examples per step.")] = None,
     optimizer: Annotated[str | None, typer.Option(help="adam, adamw or sgd.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="At its highest.")] = None,
     lambda_ss: Annotated[float | None, typer.Option(help="Weight of the heads' loss.")] = None,
+    adaptive: Annotated[
+        bool | None,
+        typer.Option("--adaptive", help="lambda_ss follows the gradients of both losses."),
+    ] = None,
+    loss_weights: Annotated[
+        str | None, typer.Option(help="Of the taps in the loss: uniform or inverse-variance.")
+    ] = None,
+    ema: Annotated[
+        float | None, typer.Option(help="Decay of the average of weights that is kept, e.g. 0.999.")
+    ] = None,
+    qat: Annotated[
+        bool, typer.Option("--qat", help="Simulate int8 in the last 20 % of the epochs.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
     seeds: Annotated[
         str | None, typer.Option(help="Several seeds with commas: a run for each.")
@@ -88,12 +138,26 @@ def train(
         "augment": _names(augment),
         "backbone": backbone,
         "taps": _names(taps),
+        "ranks": None if ranks is None else _whole("--ranks", ranks, "32,64"),
+        "head": head,
+        "nu": nu,
+        "learn_nu": learn_nu,
+        "delta": delta,
+        "factors": factors,
+        "components": components,
+        "class_mean": class_mean,
+        "statistics": statistics,
         "mode": mode,
+        "detach_from": detach_from,
         "epochs": epochs,
         "batch_size": batch_size,
         "optimizer": optimizer,
         "learning_rate": learning_rate,
         "lambda_ss": lambda_ss,
+        "adaptive": adaptive,
+        "loss_weights": loss_weights,
+        "ema": ema,
+        "qat": QAT_SHARE if qat else None,
         "seed": seed,
     }
     if resume:
@@ -109,7 +173,10 @@ def train(
         return
     if seed is not None:
         raise UsageError("--seed and --seeds exclude each other", "Give one of them.")
-    recipes = [_recipe({**given, "seed": s}, quick) for s in _seeds(seeds)]
+    recipes = [
+        _recipe({**given, "seed": s}, quick)
+        for s in dict.fromkeys(_whole("--seeds", seeds, "13,17,23"))
+    ]
     reports = [_trained(recipe, runs_dir) for recipe in recipes]
     console.print_json(reports) if json else render.trained_seeds(reports)
 
@@ -118,12 +185,11 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(t.strip() for t in text.split(",") if t.strip())
 
 
-def _seeds(text: str) -> list[int]:
+def _whole(option: str, text: str, example: str) -> tuple[int, ...]:
     try:
-        found = list(dict.fromkeys(int(s) for s in text.split(",")))
+        return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"cannot read --seeds {text}", "Write it as 13,17,23.") from None
-    return found
+        raise UsageError(f"cannot read {option} {text}", f"Write it as {example}.") from None
 
 
 def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":

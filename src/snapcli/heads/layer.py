@@ -12,12 +12,29 @@ from snapcli.heads.huber import HuberTraining
 from snapcli.heads.lowrank import LowRankTraining
 from snapcli.heads.mixture import MixtureTraining
 from snapcli.heads.prediction import VARIANCE_RANGE, Array, Prediction, Training
+from snapcli.heads.quantize import folds, xi_steps
 from snapcli.heads.student_t import StudentTTraining
 
 # Keeps channels that hardly ever fire from being standardized by next to nothing.
 STANDARDIZE_EPSILON = 1e-3
 # softplus(0.5413) = 1: at the start sigma is one standard deviation.
 _XI_START = 0.5413
+
+
+def rounded(weights: Any) -> Any:
+    """To int8 steps, symmetric, one scale per tensor; gradients pass as if it were not there."""
+    import tensorflow as tf
+
+    scale = tf.maximum(tf.reduce_max(tf.abs(weights)) / 127, 1e-8)
+    return weights + tf.stop_gradient(tf.round(weights / scale) * scale - weights)
+
+
+def stepped(xi: Any, scale: Any, zero_point: Any) -> Any:
+    """To 256 steps; gradients pass within their range."""
+    import tensorflow as tf
+
+    inside = tf.clip_by_value(xi, (-128 - zero_point) * scale, (127 - zero_point) * scale)
+    return inside + tf.stop_gradient(tf.round(inside / scale) * scale - inside)
 
 
 def build_likelihood(options: TrainOptions, channels: int, nu: Any, name: str) -> Training:
@@ -84,6 +101,11 @@ def build_layer(
                 self.class_mean = self.add_weight(
                     name=f"{name}_class_mean", shape=(classes, channels_after), initializer="zeros"
                 )
+            # (scale, zero point) of xi while int8 is simulated.
+            self.xi_steps = self.add_weight(
+                name=f"{name}_xi_steps", shape=(2,), initializer="ones", trainable=False
+            )
+            self.simulated = False
             self.likelihood = likelihood
 
         @property
@@ -97,17 +119,40 @@ def build_layer(
                 norm.moving_mean.assign(tf.reduce_mean(a, axis=0))
                 norm.moving_variance.assign(tf.math.reduce_variance(a, axis=0))
 
+        def simulate(self, before: Array) -> None:
+            """From now on weights and xi are rounded as the export does it; before [n, C]: clean
+            training data, which set the range of xi."""
+            self.xi_steps.assign(xi_steps(self.fitted("", "").xi(before)))
+            self.simulated = True
+
         def call(self, before: Any, after: Any, predicted: Any, training: bool = False) -> Any:
-            z = self.projector(self.standardize_before(before, training=training))
+            x = self.standardize_before(before, training=training)
             actual = self.standardize_after(after, training=training)
             if classes:
-                actual -= tf.gather(self.class_mean, predicted)
-            mean, xi = self.mean(z), self.xi(z)
+                table = rounded(self.class_mean) if self.simulated else self.class_mean
+                actual -= tf.gather(table, predicted)
+            if self.simulated:
+                z, mean, xi = self._simulated(x)
+            else:
+                z = self.projector(x)
+                mean, xi = self.mean(z), self.xi(z)
             if components > 1:
                 shape = (-1, components, channels_after)
                 mean, xi, actual = tf.reshape(mean, shape), tf.reshape(xi, shape), actual[:, None]
             sigma2 = tf.clip_by_value(tf.nn.softplus(xi) + EPS**2, *VARIANCE_RANGE)
             return Prediction(actual - mean, sigma2, z)
+
+        def _simulated(self, x: Any) -> tuple[Any, Any, Any]:
+            """(latent, mean, xi) with the integers' steps."""
+            projector, outputs = self.projector.kernel, (self.mean, self.xi)
+            if folds(rank, channels_before, components * channels_after):
+                # The product is what the device holds.
+                z = x @ projector
+                mean, xi = (x @ rounded(projector @ d.kernel) + d.bias for d in outputs)
+            else:
+                z = x @ rounded(projector)
+                mean, xi = (z @ rounded(d.kernel) + d.bias for d in outputs)
+            return z, mean, stepped(xi, self.xi_steps[0], self.xi_steps[1])
 
         def fitted(self, before: str, after: str) -> Head:
             def array(v: Any) -> Array:

@@ -53,7 +53,7 @@ def quantize_head(
     mean_weights, mean_scale = _int8(mean_real)
     least = float(np.abs(head.xi_bias).max()) / (_BIAS_LIMIT * latent_scale)
     xi_weights, xi_weight_scale = _int8(xi_real, least)
-    xi_scale, xi_zero_point = _xi_steps(head.xi(pooled))
+    xi_scale, xi_zero_point = xi_steps(head.xi(pooled))
     return GaussianHeadS8(
         in_channels=channels_before,
         channels=channels_after,
@@ -89,7 +89,7 @@ def _standardize(tensor: Tensor, deviation: Array, mean: Array, one: int) -> Sta
     return Standardize(mantissa, np.rint(-mean / deviation * one).astype(np.int32), shift)
 
 
-def _xi_steps(xi: Array) -> tuple[float, int]:
+def xi_steps(xi: Array) -> tuple[float, int]:
     """(scale, zero point) of 256 steps over the range of clean data and its margin."""
     low, high = float(xi.min()), float(xi.max())
     margin = _XI_MARGIN * (high - low) + 0.05

@@ -56,7 +56,14 @@ class StudentTTraining:
 
 
 def shared_nu(start: float) -> Any:
-    """A variable whose softplus is nu."""
+    """A variable whose softplus is nu. It is held within the range: outside of it nu has no
+    gradient and would never come back."""
     import tensorflow as tf
 
-    return tf.Variable(np.log(np.expm1(start)), dtype=tf.float32, name="nu")
+    low, high = (float(np.log(np.expm1(end))) for end in NU_RANGE)
+    return tf.Variable(
+        np.log(np.expm1(start)),
+        dtype=tf.float32,
+        name="nu",
+        constraint=lambda v: tf.clip_by_value(v, low + 1e-4, high - 1e-4),
+    )

@@ -1,13 +1,15 @@
 """What a backbone is, how one is found by name, and how its taps are named."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from snapcli.errors import UsageError, suggestion
 from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
 
-_DEFAULT_RANK = 32
+LETTERS = ("E", "M", "M1", "M2", "P")
+MAX_TAPS = 5
 _LOG_MEL = (98, 40, 1)
 
 
@@ -25,73 +27,94 @@ class Tap:
 class Backbone:
     """build(input_shape, classes) gives a tf_keras model: image -> {block: map, "logits": [L]}.
 
-    letters are the paper's names for depths (M: mid, P: penultimate): the block and the default
-    rank. A user's own backbone has neither: its taps are pairs of layers, a:b.
+    blocks: in the order of depth, each predicted from the one before. inner: further outputs that
+    lie inside of a block; they, too, are predicted from the block before. letters are the paper's
+    names for depths (E: early, M, M1, M2: mid, P: penultimate). A user's own backbone has none
+    of these: its taps are pairs of layers, a:b. rank: of a tap if nobody says otherwise.
     """
 
     name: str
     build: Callable[[tuple[int, int, int], int], Any]
     blocks: tuple[str, ...] = ()
-    letters: tuple[tuple[str, str, int], ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 32
+    inner: Mapping[str, str] = field(default_factory=dict)
 
-    def taps(self, names: tuple[str, ...]) -> tuple[Tap, ...]:
-        """Taps by letter, by block or as a pair of layers; blocks in the order of depth."""
-        found = list(dict.fromkeys(self._tap(name) for name in names))
-        if not found:
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """All that can be looked at, in the order of depth."""
+        lies_in = {block: inner for inner, block in self.inner.items()}
+        return tuple(name for block in self.blocks for name in (lies_in.get(block), block) if name)
+
+    def taps(self, names: tuple[str, ...], ranks: tuple[int, ...] = ()) -> tuple[Tap, ...]:
+        """Taps by letter, by block or as a pair of layers; blocks in the order of depth. ranks:
+        one for each name, one for all, or none: the backbone's."""
+        if not names:
             raise UsageError("no tap given", "Use for example --taps M,P.")
-        depth = {block: i for i, block in enumerate(self.blocks)}
+        if len(ranks) not in (0, 1, len(names)):
+            raise UsageError(
+                f"{len(ranks)} ranks for {len(names)} taps", "Give one for all, or one for each."
+            )
+        given = ranks if len(ranks) == len(names) else (ranks or (self.rank,)) * len(names)
+        pairs = [self._pair(name) for name in names]
+        found = list(dict.fromkeys(Tap(*p, rank) for p, rank in zip(pairs, given, strict=True)))
+        if len(found) > MAX_TAPS:
+            raise UsageError(f"{len(found)} taps", f"A monitor has at most {MAX_TAPS}.")
+        for after, count in Counter(tap.after for tap in found).items():
+            if count > 1:
+                raise UsageError(f"{count} taps predict '{after}'", "Keep one of them.")
+        depth = {block: i for i, block in enumerate(self.outputs)}
         return tuple(sorted(found, key=lambda tap: depth.get(tap.after, 0)))
 
-    def _tap(self, name: str) -> Tap:
+    def _pair(self, name: str) -> tuple[str, str]:
+        """The blocks before and after a tap."""
         before, colon, after = name.partition(":")
         if colon and before and after:
             if self.blocks:
-                self._check(before, self.blocks)
-                self._check(after, self.blocks)
-                own.check_order(before, after, self.blocks, self.name)
-            return Tap(before, after, _DEFAULT_RANK)
+                self._check(before, self.outputs)
+                self._check(after, self.outputs)
+                own.check_order(before, after, self.outputs, self.name)
+            return before, after
         if not self.blocks:
             raise UsageError(
                 f"'{name}' names no tap of {self.name}",
                 "Name the layers on both sides of it: --taps layer_a:layer_b",
             )
-        ranks = {block: rank for _, block, rank in self.letters}
-        block = {letter: block for letter, block, _ in self.letters}.get(name, name)
-        self._check(block, self.blocks[1:])
-        rank = ranks.get(block, max(ranks.values()))
-        return Tap(self.blocks[self.blocks.index(block) - 1], block, rank)
+        block = self.letters.get(name, name)
+        self._check(block, self.outputs[1:])
+        return self.blocks[self.blocks.index(self.inner.get(block, block)) - 1], block
 
     def _check(self, block: str, allowed: tuple[str, ...]) -> None:
-        if block not in allowed:
-            known = (*(letter for letter, _, _ in self.letters), *allowed)
+        if block in allowed:
+            return
+        if block in LETTERS:
             raise UsageError(
-                f"'{block}' is no block of {self.name} that can be tapped",
-                suggestion(block, known),
+                f"{self.name} has no tap {block}", f"Its letters: {', '.join(self.letters)}."
             )
+        raise UsageError(
+            f"'{block}' is no block of {self.name} that can be tapped",
+            suggestion(block, (*self.letters, *allowed)),
+        )
 
 
+_DSCNN = {"E": "block1", "M": "block2", "M1": "block2", "M2": "block3", "P": "block4"}
+_CNN = {"E": "block1", "M": "block2", "M1": "block2", "P": "block3"}
+_RESNET8 = {"E": "stage1", "M": "stage2", "M1": "stage2", "M2": "stage3_inner", "P": "stage3"}
+_MOBILENETV2 = {
+    "E": "block2_2",
+    "M1": "block3_3",
+    "M": "block4_4",
+    "M2": "block5_3",
+    "P": "block7_1",
+}
 BACKBONES = {
     backbone.name: backbone
     for backbone in (
-        Backbone(
-            "dscnn-digits",
-            dscnn.build_digits,
-            dscnn.BLOCKS,
-            (("M", "block2", 16), ("P", "block4", 16)),
-        ),
-        Backbone(
-            "cnn-mnist", cnn.build_mnist, cnn.BLOCKS, (("M", "block2", 16), ("P", "block3", 16))
-        ),
-        Backbone(
-            "resnet8", resnet8.build, resnet8.BLOCKS, (("M", "stage2", 16), ("P", "stage3", 32))
-        ),
-        Backbone("dscnn", dscnn.build, dscnn.BLOCKS, (("M", "block2", 32), ("P", "block4", 32))),
-        Backbone(
-            "mobilenetv2",
-            mobilenetv2.build,
-            mobilenetv2.BLOCKS,
-            (("M", "block4_4", 32), ("P", "block7_1", 64)),
-        ),
+        Backbone("dscnn-digits", dscnn.build_digits, dscnn.BLOCKS, _DSCNN, rank=16),
+        Backbone("cnn-mnist", cnn.build_mnist, cnn.BLOCKS, _CNN, rank=16),
+        Backbone("resnet8", resnet8.build, resnet8.BLOCKS, _RESNET8, rank=32, inner=resnet8.INNER),
+        Backbone("dscnn", dscnn.build, dscnn.BLOCKS, _DSCNN, rank=32),
+        Backbone("mobilenetv2", mobilenetv2.build, mobilenetv2.BLOCKS, _MOBILENETV2, rank=64),
     )
 }
 

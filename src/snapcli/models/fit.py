@@ -6,7 +6,7 @@ then the heads on activations that are computed once.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,32 @@ import numpy as np
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.errors import ArtifactError
-from snapcli.heads.head import Head
-from snapcli.heads.layer import build_layer, build_likelihood
-from snapcli.models import own
+from snapcli.heads.head import surprisals
+from snapcli.models import adaptive, own, qat
+from snapcli.models.activations import pooled_activations
+from snapcli.models.adaptive import AdaptiveLambda
+from snapcli.models.attached import AttachedHeads
+from snapcli.models.average import WeightAverage
 from snapcli.models.backbone import Backbone, Tap
-from snapcli.models.feed import Feed
+from snapcli.models.feed import Batch, Feed
 from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_decay
-from snapcli.progress import OnProgress, silent
+from snapcli.models.posthoc import fit_heads
+from snapcli.models.qat import SimulatedBackbone
+from snapcli.score.weights import tap_weights
+
+# Dev examples that weigh the taps.
+_WEIGHING = 1000
 
 
 @dataclass(frozen=True)
 class Progress:
+    """lambda_ss: what the heads' loss counted at the end of the epoch."""
+
     epoch: int
     epochs: int
     loss: float
     accuracy: float
+    lambda_ss: float
 
 
 @dataclass(frozen=True)
@@ -42,17 +53,12 @@ class EpochTime:
     waited_s: float
 
 
-# Paper, "SNAP-UQ-specific settings": weights of |log sigma^2| and of the heads' weights in R.
-_ALPHA_VARIANCE = 1e-4
-_ALPHA_WEIGHTS = 5e-4
-_BATCH = 512
-_POSTHOC_STEPS, _POSTHOC_RATE = 400, 3e-2
-# Examples of each kind that heads are fitted to after the training.
-_POSTHOC_EXAMPLES = 10_000
-
-
 class Trainer:
-    """Holds the model, the heads and the optimizer; every epoch depends on (seed, epoch) only."""
+    """Holds the model, the heads and the optimizers; every epoch depends on (seed, epoch) only.
+
+    model is the plain backbone. Its weights are those of the training when fit() has returned;
+    while int8 is simulated they move in a copy.
+    """
 
     def __init__(
         self, backbone: Backbone, taps: tuple[Tap, ...], data: Dataset, options: TrainOptions
@@ -62,58 +68,49 @@ class Trainer:
 
         tf.config.experimental.enable_op_determinism()
         tf_keras.utils.set_random_seed(options.seed)
-        self.data, self.options, self.taps = data, options, taps
-        classes = len(data.class_names)
-        if backbone.blocks:
-            self.model = backbone.build(data.input_shape, classes)
-        else:
-            given = own.built(backbone.build, data.input_shape, classes, backbone.name)
-            pairs = [(tap.before, tap.after) for tap in taps]
-            self.model = own.with_taps(given, pairs, backbone.name)
-            own.check_built(self.model, data.input_shape, classes, backbone.name)
-        widths = {name: output.shape[-1] for name, output in self.model.output.items()}
-        self.heads = [
-            build_layer(
-                widths[t.before],
-                widths[t.after],
-                min(t.rank, widths[t.before], widths[t.after]),
-                f"head_{t.after}",
-                build_likelihood(options, widths[t.after], options.nu, f"head_{t.after}"),
-            )
-            for t in taps
-        ]
+        self.data, self.options, self.name = data, options, backbone.name
+        self.model = _built(backbone, taps, data)
+        self.heads = AttachedHeads(taps, self.model, len(data.class_names), options)
         self.steps = -(-len(data.train) // options.batch_size)
         self.epoch = 0
         self.history: list[Progress] = []
         self.times: list[EpochTime] = []
-        self._optimizers = (build_optimizer(options), tf_keras.optimizers.Adam())
+        # Seconds that heads took which were fitted after the epochs.
+        self.posthoc_s = 0.0
+        self._lambda = AdaptiveLambda(options.lambda_ss)
+        self._simulated: SimulatedBackbone | None = None
+        self._average = WeightAverage(self._kept(), options.ema) if options.ema else None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Optimizers and the compiled step for what is trained from now on."""
+        import tensorflow as tf
+        import tf_keras
+
+        self._optimizers = (build_optimizer(self.options), tf_keras.optimizers.Adam())
         for optimizer, variables in zip(self._optimizers, self._trained(), strict=True):
             optimizer.build(variables)
         self._step = tf.function(self._train_step)
 
+    @property
+    def _network(self) -> Any:
+        return self._simulated.model if self._simulated else self.model
+
+    @property
+    def _alone(self) -> bool:
+        """Whether the backbone is trained without its heads."""
+        return self.options.mode == "posthoc"
+
     def _trained(self) -> tuple[list[Any], list[Any]]:
         """Variables of the backbone and of the heads, each with an optimizer of its own."""
-        heads = [] if self.options.mode == "posthoc" else self.heads
-        return self.model.trainable_variables, [v for h in heads for v in h.learned]
+        return self._network.trainable_variables, [] if self._alone else self.heads.learned
 
-    def self_supervised_loss(
-        self, activations: dict[str, Any], stop: bool, training: bool
-    ) -> tuple[Any, Any]:
-        """(L_ss, R) of pooled activations; stop keeps gradients out of the backbone."""
-        import tensorflow as tf
-
-        loss, penalty = tf.constant(0.0), tf.constant(0.0)
-        for tap, head in zip(self.taps, self.heads, strict=True):
-            pair = (activations[tap.before], activations[tap.after])
-            if stop:
-                pair = (tf.stop_gradient(pair[0]), tf.stop_gradient(pair[1]))
-            predicted = tf.argmax(activations["logits"], axis=-1)
-            found = head(*pair, predicted, training=training)
-            loss += head.likelihood.nll(found)
-            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(found.variance)))
-            for weights in (head.mean.kernel, head.xi.kernel):
-                penalty += _ALPHA_WEIGHTS * tf.reduce_sum(weights**2)
-        return loss, penalty
+    def _kept(self) -> list[Any]:
+        """What is averaged and saved in the end, always in the same order."""
+        backbone = self.model.variables
+        if self._simulated:
+            backbone = self._simulated.twins(backbone)
+        return [*backbone, *([] if self._alone else self.heads.variables)]
 
     def _classifier_loss(self, batch: Any, logits: Any) -> Any:
         import tensorflow as tf
@@ -130,62 +127,105 @@ class Trainer:
         targets = (1 - smooth) * targets + smooth / classes
         return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(targets, logits))
 
-    def _train_step(self, batch: Any, rate: Any, lambda_ss: Any, training: bool) -> tuple[Any, Any]:
+    def _train_step(
+        self, batch: Any, scalars: Any, weights: Any, settled: bool, stop: bool, measured: bool
+    ) -> tuple[Any, Any, Any]:
+        """(loss, accuracy, |grad L_ss| / |grad L_clf| in the backbone where it is measured).
+
+        settled: batch statistics stand still; stop: no gradient of L_ss in the backbone.
+        """
         import tensorflow as tf
 
-        options = self.options
-        with tf.GradientTape() as tape:
-            outputs = self.model(batch["x"], training=training)
-            loss = self._classifier_loss(batch, outputs["logits"])
-            if options.mode != "posthoc":
-                stop = options.mode == "detach"
-                activations = {name: pooled(outputs[name]) for name in self.tapped()}
-                activations["logits"] = outputs["logits"]
-                surprise, penalty = self.self_supervised_loss(activations, stop, training)
-                loss += lambda_ss * surprise + options.lambda_reg * penalty
+        options, ratio = self.options, tf.constant(0.0)
         variables = self._trained()
+        # A simulated backbone holds its batch statistics itself; its ranges go on moving.
+        moving = not settled or self._simulated is not None
+        with tf.GradientTape(persistent=measured) as tape:
+            outputs = self._network(batch["x"], training=moving)
+            loss = self._classifier_loss(batch, outputs["logits"])
+            if not self._alone:
+                surprise, penalty = self.heads.loss(
+                    self.heads.activations(outputs), stop, not settled, weights
+                )
+                loss += scalars["lambda_ss"] * surprise + options.lambda_reg * penalty
         gradients = tape.gradient(loss, variables)
+        if measured:
+            pull = tape.gradient(surprise, variables[0], unconnected_gradients="zero")
+            own = [g - scalars["lambda_ss"] * p for g, p in zip(gradients[0], pull, strict=True)]
+            ratio = tf.linalg.global_norm(pull) / tf.linalg.global_norm(own)
         gradients = (with_weight_decay(options, gradients[0], variables[0]), gradients[1])
-        rates = (rate, options.head_rate * rate)
+        rates = (scalars["rate"], options.head_rate * scalars["rate"])
         for optimizer, grads, var, r in zip(
             self._optimizers, gradients, variables, rates, strict=True
         ):
             optimizer.learning_rate.assign(r)
             clipped, _ = tf.clip_by_global_norm(grads, options.clip)
             optimizer.apply_gradients(zip(clipped, var, strict=True))
+        if self._average:
+            self._average.update(self._kept(), scalars["decay"])
         right = tf.argmax(outputs["logits"], axis=-1, output_type=tf.int64) == batch["y"]
-        return loss, tf.reduce_mean(tf.cast(right, tf.float32))
+        return loss, tf.reduce_mean(tf.cast(right, tf.float32)), ratio
 
     def run_epoch(self) -> Progress:
         import tensorflow as tf
 
-        options = self.options
-        rng = np.random.default_rng([options.seed, self.epoch])
-        feed = Feed(self.data, options.batch_size, options.mixup, rng)
-        lambda_ss = options.lambda_ss * min(1.0, self.epoch / max(1, options.ramp))
-        training = self.epoch < (1 - options.frozen) * options.epochs
+        options, epoch = self.options, self.epoch
         started = time.monotonic()
+        if self._simulated is None and epoch >= self._simulated_from:
+            self._simulate()
+        settled = epoch >= (1 - options.frozen) * options.epochs
+        stop = options.mode == "detach" or 0 < options.detach_from <= epoch + 1
+        ramp = min(1.0, epoch / max(1, options.ramp))
+        weights = self._tap_weights()
+        rng = np.random.default_rng([options.seed, epoch])
+        feed = Feed(self.data, options.batch_size, options.mixup, rng)
         results = []
         for k, batch in enumerate(feed):
-            rate = learning_rate(options, self.epoch + k / self.steps)
-            tensors = {
-                "x": tf.constant(batch.x),
-                "y": tf.constant(batch.y),
-                "other": tf.constant(batch.other),
-                "share": tf.constant(batch.share, tf.float32),
+            step = epoch * self.steps + k
+            due = step % adaptive.EVERY == 0
+            measured = options.adaptive and due and ramp > 0 and not stop
+            scalars = {
+                "rate": learning_rate(options, epoch + k / self.steps),
+                "lambda_ss": ramp * self._lambda.value,
+                "decay": self._average.decay_at(step) if self._average else 0.0,
             }
-            results.append(
-                self._step(
-                    tensors,
-                    tf.constant(rate, tf.float32),
-                    tf.constant(lambda_ss, tf.float32),
-                    training,
-                )
-            )
+            tensors = {name: tf.constant(v, tf.float32) for name, v in scalars.items()}
+            found = self._step(_tensors(batch), tensors, weights, settled, stop, measured)
+            results.append(found[:2])
+            if measured:
+                self._lambda.update(float(found[2]))
         self.epoch += 1
         loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
         self.times.append(EpochTime(time.monotonic() - started, feed.waited_s))
-        return Progress(self.epoch, options.epochs, float(loss), float(accuracy))
+        counted = 0.0 if self._alone else ramp * self._lambda.value
+        return Progress(self.epoch, options.epochs, float(loss), float(accuracy), counted)
+
+    def _tap_weights(self) -> Any:
+        """[taps] with the mean 1, or None for uniform ones; heads that have not learned yet have
+        no variance to go by."""
+        import tensorflow as tf
+
+        if self.options.loss_weights == "uniform" or self._alone or self.epoch == 0:
+            return None
+        heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.x[:_WEIGHING])
+        found = pooled_activations(self._network, x, self.heads.blocks, self.options.statistics)
+        weights = tap_weights(surprisals(heads, found), self.options.loss_weights)
+        return tf.constant(len(heads) * weights, tf.float32)
+
+    @property
+    def _simulated_from(self) -> int:
+        """The first epoch (from 0) with int8 simulated; beyond the last one if there is none."""
+        share, epochs = self.options.qat, self.options.epochs
+        return epochs - max(1, round(share * epochs)) if share else epochs
+
+    def _simulate(self) -> None:
+        x = self.data.front_end(self.data.train.x[: qat.SAMPLES])
+        self._simulated = SimulatedBackbone(self.model, x, self.name)
+        if not self._alone:
+            self.heads.simulate(
+                pooled_activations(self.model, x, self.heads.blocks, self.options.statistics)
+            )
+        self._prepare()
 
     def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
         """All remaining epochs; what was reached is in the checkpoint after each of them."""
@@ -194,63 +234,30 @@ class Trainer:
             self.history.append(progress)
             self.save(checkpoint)
             on_epoch(progress)
-        if self.options.mode == "posthoc":
-            self._fit_heads()
-
-    def _fit_heads(self) -> None:
-        """Heads alone, on activations of the finished backbone that are computed once."""
-        import tensorflow as tf
-        import tf_keras
-
-        rng = np.random.default_rng([self.options.seed, self.options.epochs])
-        train = self.data.train.x[:_POSTHOC_EXAMPLES]
-        clean = pooled_activations(self.model, self.data.front_end(train), self.tapped())
-        varied = [
-            pooled_activations(self.model, self.data.augmented(train, rng), self.tapped())
-            for _ in range(3)
-        ]
-        activations = {
-            name: tf.constant(np.concatenate([a, *(v[name] for v in varied)]), tf.float32)
-            for name, a in clean.items()
-        }
-        for tap, head in zip(self.taps, self.heads, strict=True):
-            head.standardize_by(activations[tap.before], activations[tap.after])
-        variables = [v for head in self.heads for v in head.learned]
-        decay = tf_keras.optimizers.schedules.CosineDecay(_POSTHOC_RATE, _POSTHOC_STEPS)
-        optimizer = tf_keras.optimizers.Adam(decay)
-        optimizer.build(variables)
-
-        @tf.function
-        def step() -> None:
-            with tf.GradientTape() as tape:
-                surprise, penalty = self.self_supervised_loss(activations, False, False)
-                loss = surprise + self.options.lambda_reg * penalty
-            gradients = tape.gradient(loss, variables)
-            optimizer.apply_gradients(zip(gradients, variables, strict=True))
-
-        for _ in range(_POSTHOC_STEPS):
-            step()
-
-    def tapped(self) -> list[str]:
-        """The blocks on both sides of every tap."""
-        return [name for tap in self.taps for name in (tap.before, tap.after)]
-
-    def fitted_heads(self) -> list[Head]:
-        pairs = zip(self.taps, self.heads, strict=True)
-        return [head.fitted(tap.before, tap.after) for tap, head in pairs]
+        if self._average:
+            self._average.assign_to(self._kept())
+        if self._simulated:
+            self._simulated.give()
+        if self._alone:
+            started = time.monotonic()
+            rng = np.random.default_rng([self.options.seed, self.options.epochs])
+            fit_heads(self.heads, self._network, self.data, self.options, rng)
+            self.posthoc_s = time.monotonic() - started
 
     def _state(self) -> list[Any]:
-        heads = [v for h in self.heads for v in h.variables]
         optimizers = [v for o in self._optimizers for v in o.variables]
-        return [*self.model.variables, *heads, *optimizers]
+        simulated = self._simulated.model.variables if self._simulated else []
+        average = self._average.variables if self._average else []
+        return [*self.model.variables, *self.heads.variables, *optimizers, *simulated, *average]
 
     def save(self, path: Path) -> None:
         partial = path.with_suffix(".partial.npz")
         arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
-        history = [[p.loss, p.accuracy] for p in self.history]
+        history = [[p.loss, p.accuracy, p.lambda_ss] for p in self.history]
         times = [[t.seconds, t.waited_s] for t in self.times]
+        arrays |= {"history": np.array(history), "times": np.array(times)}
         try:
-            np.savez(partial, history=np.array(history), times=np.array(times), **arrays)
+            np.savez(partial, **arrays, adaptive=np.array(self._lambda.state()))
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -260,49 +267,38 @@ class Trainer:
         epochs = self.options.epochs
         try:
             with np.load(path) as saved:
+                history = [
+                    Progress(n + 1, epochs, *map(float, figures))
+                    for n, figures in enumerate(saved["history"])
+                ]
+                if len(history) > self._simulated_from:
+                    self._simulate()
                 for i, variable in enumerate(self._state()):
                     variable.assign(saved[f"v{i}"])
-                history = [
-                    Progress(n + 1, epochs, float(loss), float(accuracy))
-                    for n, (loss, accuracy) in enumerate(saved["history"])
-                ]
                 times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
-        except (OSError, ValueError, KeyError, BadZipFile, EOFError):
+                self._lambda.restore(saved["adaptive"])
+        except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
             raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
         self.history, self.times, self.epoch = history, times, len(history)
 
 
-def pooled(activation: Any) -> Any:
-    """Global average over height and width: [n, h, w, c] -> [n, c] (TensorFlow)."""
+def _built(backbone: Backbone, taps: tuple[Tap, ...], data: Dataset) -> Any:
+    """One of ours, or a user's own with its taps made visible."""
+    shape, classes = data.input_shape, len(data.class_names)
+    if backbone.blocks:
+        return backbone.build(shape, classes)
+    given = own.built(backbone.build, shape, classes, backbone.name)
+    model = own.with_taps(given, [(tap.before, tap.after) for tap in taps], backbone.name)
+    own.check_built(model, shape, classes, backbone.name)
+    return model
+
+
+def _tensors(batch: Batch) -> dict[str, Any]:
     import tensorflow as tf
 
-    return tf.reduce_mean(activation, axis=(1, 2))
-
-
-def pooled_activations(
-    model: Any,
-    x: np.ndarray,
-    blocks: Iterable[str],
-    on_progress: OnProgress = silent,
-) -> dict[str, np.ndarray]:
-    """{block: [n, channels]} of these blocks, and "logits": [n, classes]; x [n, h, w, c]."""
-    import tensorflow as tf
-
-    names = list(dict.fromkeys(blocks))
-    parts = []
-    for start in range(0, len(x), _BATCH):
-        outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
-        found = {name: pooled(outputs[name]).numpy() for name in names}
-        parts.append({**found, "logits": outputs["logits"].numpy()})
-        on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
-    return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-
-
-def load_model(path: Path) -> Any:
-    """A backbone that train saved: image -> {block: map, "logits"}."""
-    import tf_keras
-
-    try:
-        return tf_keras.models.load_model(path, compile=False)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise ArtifactError(f"{path} cannot be loaded ({error})", "Run: snap train") from None
+    return {
+        "x": tf.constant(batch.x),
+        "y": tf.constant(batch.y),
+        "other": tf.constant(batch.other),
+        "share": tf.constant(batch.share, tf.float32),
+    }

@@ -5,6 +5,8 @@ from typing import Any
 from snapcli.models.layers import classified, normalised
 
 BLOCKS = ("stem", "stage1", "stage2", "stage3")
+# The activation between the two convolutions of a stage.
+INNER = {f"{stage}_inner": stage for stage in BLOCKS[1:]}
 
 
 def build(input_shape: tuple[int, int, int], classes: int) -> Any:
@@ -20,6 +22,7 @@ def build(input_shape: tuple[int, int, int], classes: int) -> Any:
     for stage, width, stride in zip(BLOCKS[1:], (16, 32, 64), (1, 2, 2), strict=True):
         y = normalised(convolved(x, width, stride, f"{stage}_conv1"), f"{stage}_inner")
         y = layers.ReLU(name=f"{stage}_inner")(y)
+        outputs[f"{stage}_inner"] = y
         y = normalised(convolved(y, width, 1, f"{stage}_conv2"), stage)
         if stride > 1:
             x = normalised(convolved(x, width, stride, f"{stage}_shortcut", 1), f"{stage}_short")

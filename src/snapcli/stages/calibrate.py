@@ -11,7 +11,7 @@ from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import load_heads, surprisals, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
-from snapcli.models.fit import load_model, pooled_activations
+from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
@@ -121,7 +121,7 @@ def calibrate(
     surprisal_of: dict[Key, np.ndarray] = {}
     done, total = 0, evaluation.examples
     for key, x in evaluation.each():
-        found = pooled_activations(model, x, tapped_blocks(heads))
+        found = pooled_activations(model, x, tapped_blocks(heads), recipe.train.statistics)
         logits_of[key] = found["logits"].astype(np.float64)
         surprisal_of[key] = surprisals(heads, found)
         done += len(x)

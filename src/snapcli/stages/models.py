@@ -97,6 +97,6 @@ def _measured(name: str, options: ExportOptions) -> ModelView:
         macs=graph.macs,
         arena_bytes=program.full.arena_bytes,
         blocks=backbone.blocks,
-        letters={letter: block for letter, block, _ in backbone.letters},
+        letters=dict(backbone.letters),
         targets=costs,
     )

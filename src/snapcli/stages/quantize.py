@@ -25,8 +25,8 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import Head, load_heads, tapped_blocks
 from snapcli.heads.quantize import quantize_head
 from snapcli.metrics.detection import ErrorDetection
+from snapcli.models.activations import load_model
 from snapcli.models.convert import convert_int8
-from snapcli.models.fit import load_model
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json

@@ -1,5 +1,6 @@
 """train: a backbone and its SNAP heads -> train/model.keras, heads.npz, history.json."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -10,29 +11,37 @@ from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
 from snapcli.errors import ArtifactError
-from snapcli.heads.head import save_heads, surprisals
+from snapcli.heads.head import Head, save_heads, surprisals
+from snapcli.heads.student_t import StudentT
 from snapcli.models import default_backbone, load_backbone
-from snapcli.models.fit import Progress, Trainer, pooled_activations
+from snapcli.models.activations import pooled_activations
+from snapcli.models.fit import Progress, Trainer
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
 from snapcli.score.confidence import error_logit
 from snapcli.stages.recipe import CONFIG
 
+# A head is said not to fit where E[e] is this many times what it should be, or as much below.
+_FAR = 1.5
+
 
 @dataclass(frozen=True)
 class TrainTime:
-    """waited_share: of these seconds, what the network stood still for lack of inputs."""
+    """seconds: of the epochs; waited_share: of these, what the network stood still for lack of
+    inputs; heads_s: seconds for heads that were fitted after them."""
 
     seconds: float
     waited_share: float
+    heads_s: float
 
 
 @dataclass(frozen=True)
 class TrainReport:
     """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
-    surprisal (about 1 when the head fits) and its correlation with 1 - max p. notes: what the
-    data had to be converted from, or lack."""
+    surprisal, what it is where the head fits (nan: no formula gives it) and its correlation with
+    1 - max p. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the data had to be
+    converted from, or lack, and what is wrong with a head."""
 
     run: str
     dataset: str
@@ -41,7 +50,10 @@ class TrainReport:
     epochs: int
     dev_accuracy: float
     test_accuracy: float
+    lambda_ss: float
+    nu: float | None
     mean_surprisal: dict[str, float]
+    expected_surprisal: dict[str, float]
     doubt_correlation: dict[str, float]
     notes: tuple[str, ...]
     time: TrainTime
@@ -56,10 +68,11 @@ def train(
         raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
     dataset = load_dataset(recipe.train, on_progress)
     chosen = recipe.train.backbone or default_backbone(dataset.input_shape)
-    options = replace(recipe.train, backbone=chosen, data_dir=data_dir_of(recipe.train))
+    options = with_default_taps(recipe.train)
+    options = replace(options, backbone=chosen, data_dir=data_dir_of(options))
     recipe = replace(recipe, train=options)
     backbone = load_backbone(options.backbone)
-    taps = backbone.taps(options.taps)
+    taps = backbone.taps(options.taps, options.ranks)
     require_tensorflow()
     with disk_errors(run.root):
         run.path(CONFIG).write_text(dump_recipe(recipe))
@@ -74,10 +87,16 @@ def train(
 
     with disk_errors(run.root):
         trainer.fit(checkpoint, on_epoch)
-    heads = trainer.fitted_heads()
+        run.make_latest()
+    heads = trainer.heads.fitted()
     evaluation = Evaluation(dataset, recipe.calibrate.limit)
     dev, test = (
-        pooled_activations(trainer.model, evaluation.inputs(Key(split, "clean")), trainer.tapped())
+        pooled_activations(
+            trainer.model,
+            evaluation.inputs(Key(split, "clean")),
+            trainer.heads.blocks,
+            options.statistics,
+        )
         for split in ("dev", "test")
     )
     surprisal = {h.after: e for h, e in zip(heads, surprisals(heads, dev).T, strict=True)}
@@ -91,10 +110,17 @@ def train(
         epochs=trainer.epoch,
         dev_accuracy=float(np.mean(dev["logits"].argmax(-1) == dataset.dev.y)),
         test_accuracy=float(np.mean(test["logits"].argmax(-1) == dataset.test.y)),
+        lambda_ss=trainer.history[-1].lambda_ss if trainer.history else 0.0,
+        nu=next((h.likelihood.nu for h in heads if isinstance(h.likelihood, StudentT)), None),
         mean_surprisal={name: float(e.mean()) for name, e in surprisal.items()},
+        expected_surprisal={h.after: h.likelihood.expected() for h in heads},
         doubt_correlation={name: _correlation(e, doubt) for name, e in surprisal.items()},
-        notes=dataset.notes,
-        time=TrainTime(seconds, sum(t.waited_s for t in trainer.times) / max(seconds, 1e-9)),
+        notes=(*dataset.notes, *_misfits(heads, surprisal)),
+        time=TrainTime(
+            seconds,
+            sum(t.waited_s for t in trainer.times) / max(seconds, 1e-9),
+            trainer.posthoc_s,
+        ),
     )
     with run.write("train", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         trainer.model.save(out / "model.keras")
@@ -115,8 +141,30 @@ def check_options(options: TrainOptions) -> None:
     before a run is made for it."""
     check_dataset(options.dataset)
     if options.backbone:
-        load_backbone(options.backbone).taps(options.taps)
+        options = with_default_taps(options)
+        load_backbone(options.backbone).taps(options.taps, options.ranks)
     require_tensorflow()
+
+
+def with_default_taps(options: TrainOptions) -> TrainOptions:
+    """Taps and ranks that were not given: minimal has one tap in front of the logits."""
+    if options.head == "minimal":
+        return replace(options, taps=options.taps or ("P",), ranks=options.ranks or (32,))
+    return replace(options, taps=options.taps or ("M", "P"))
+
+
+def _misfits(heads: list[Head], surprisal: dict[str, np.ndarray]) -> Iterator[str]:
+    """Heads whose mean surprisal on clean dev data is far from what their likelihood expects."""
+    for head in heads:
+        mean, expected = float(surprisal[head.after].mean()), head.likelihood.expected()
+        share = mean / expected
+        if share > _FAR:
+            reason = "it is underfit, or its scales are too small"
+        elif share < 1 / _FAR:
+            reason = "its scales are too large (overdispersed)"
+        else:
+            continue
+        yield f"E[e] of {head.after} is {mean:.2f}, expected {expected:.2f}: {reason}"
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

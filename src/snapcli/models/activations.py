@@ -1,0 +1,61 @@
+"""What heads look at: a block's channels, pooled over height and width."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from snapcli.config import MEAN, MEAN_DEVIATION
+from snapcli.errors import ArtifactError
+from snapcli.progress import OnProgress, silent
+
+_BATCH = 512
+# Keeps the root's gradient finite where a channel is the same everywhere.
+_VARIANCE_LEAST = 1e-8
+
+
+def pooled(activation: Any, statistics: str = MEAN) -> Any:
+    """[n, h, w, c] -> [n, c] means over height and width, or [n, 2c]: means, then standard
+    deviations over the positions (TensorFlow)."""
+    import tensorflow as tf
+
+    mean = tf.reduce_mean(activation, axis=(1, 2))
+    if statistics != MEAN_DEVIATION:
+        return mean
+    variance = tf.math.reduce_variance(activation, axis=(1, 2))
+    return tf.concat([mean, tf.sqrt(variance + _VARIANCE_LEAST)], axis=-1)
+
+
+def pooled_activations(
+    model: Any,
+    x: np.ndarray,
+    blocks: Iterable[str],
+    statistics: str = MEAN,
+    on_progress: OnProgress = silent,
+) -> dict[str, np.ndarray]:
+    """{block: [n, channels]} of these blocks, and "logits": [n, classes]; x [n, h, w, c].
+
+    With statistics mean-deviation a block has twice as many columns, see pooled().
+    """
+    import tensorflow as tf
+
+    names = list(dict.fromkeys(blocks))
+    parts = []
+    for start in range(0, len(x), _BATCH):
+        outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
+        found = {name: pooled(outputs[name], statistics).numpy() for name in names}
+        parts.append({**found, "logits": outputs["logits"].numpy()})
+        on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
+    return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+
+
+def load_model(path: Path) -> Any:
+    """A backbone that train saved: image -> {block: map, "logits"}."""
+    import tf_keras
+
+    try:
+        return tf_keras.models.load_model(path, compile=False)
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise ArtifactError(f"{path} cannot be loaded ({error})", "Run: snap train") from None

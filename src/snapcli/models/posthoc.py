@@ -1,0 +1,68 @@
+"""Heads alone, on activations of a finished backbone that are computed once: seconds."""
+
+from typing import Any
+
+import numpy as np
+
+from snapcli.config import TrainOptions
+from snapcli.data import Dataset
+from snapcli.models.activations import pooled_activations
+from snapcli.models.attached import AttachedHeads
+
+# Examples that are looked at as they are, and as often varied as in training.
+_EXAMPLES, _VARIANTS = 10_000, 3
+_STEPS, _RATE = 400, 3e-2
+# Rows of a step: all of a small set, few enough for steps of milliseconds.
+_ROWS = 8192
+
+
+def fit_heads(
+    heads: AttachedHeads,
+    model: Any,
+    data: Dataset,
+    options: TrainOptions,
+    rng: np.random.Generator,
+) -> None:
+    """model: image -> {block: map, "logits"}, which is only looked at. In the last share qat of
+    the steps the heads compute as the device does."""
+    import tensorflow as tf
+    import tf_keras
+
+    # Evenly spaced: a set of the user's own may be sorted by class.
+    rows = np.linspace(0, len(data.train) - 1, min(len(data.train), _EXAMPLES)).astype(int)
+    train = data.train.x[rows]
+
+    def seen(x: np.ndarray) -> dict[str, np.ndarray]:
+        return pooled_activations(model, x, heads.blocks, heads.statistics)
+
+    found = [seen(data.front_end(train))]
+    found += [seen(data.augmented(train, rng)) for _ in range(_VARIANTS)]
+    activations = {
+        name: tf.constant(np.concatenate([part[name] for part in found]), tf.float32)
+        for name in found[0]
+    }
+    for tap, head in zip(heads.taps, heads.layers, strict=True):
+        head.standardize_by(activations[tap.before], activations[tap.after])
+    variables = heads.learned
+    decay = tf_keras.optimizers.schedules.CosineDecay(_RATE, _STEPS)
+    optimizer = tf_keras.optimizers.Adam(decay)
+    optimizer.build(variables)
+
+    def update(part: dict[str, Any]) -> None:
+        with tf.GradientTape() as tape:
+            surprise, penalty = heads.loss(part)
+            loss = surprise + options.lambda_reg * penalty
+        gradients = tape.gradient(loss, variables)
+        optimizer.apply_gradients(zip(gradients, variables, strict=True))
+
+    count = len(activations["logits"])
+    step = tf.function(update)
+    for i in range(_STEPS):
+        if i == round((1 - options.qat) * _STEPS):
+            heads.simulate(found[0])
+            step = tf.function(update)
+        if count <= _ROWS:
+            step(activations)
+        else:
+            drawn = rng.choice(count, _ROWS, replace=False, shuffle=False)
+            step({name: tf.gather(a, drawn) for name, a in activations.items()})
