@@ -66,6 +66,12 @@ class Backbone:
         depth = {block: i for i, block in enumerate(self.outputs)}
         return tuple(sorted(found, key=lambda tap: depth.get(tap.after, 0)))
 
+    def candidates(self, names: tuple[str, ...]) -> tuple[Tap, ...]:
+        """A tap at every block and inner output; of a user's own backbone, the named ones."""
+        if not self.blocks:
+            return self.taps(names)
+        return tuple(Tap(*self._pair(name), self.rank) for name in self.outputs[1:])
+
     def _pair(self, name: str) -> tuple[str, str]:
         """The blocks before and after a tap."""
         before, colon, after = name.partition(":")

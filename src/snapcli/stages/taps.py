@@ -18,6 +18,7 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import Head, surprisals, tapped_blocks
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
+from snapcli.models.attached import AttachedHeads
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import fit_heads
 from snapcli.models.tensorflow import require_tensorflow
@@ -81,8 +82,10 @@ def taps(
     require_tensorflow()
     dataset = load_dataset(trained, on_progress)
     model = load_model(folder / "model.keras")
-    found = load_backbone(trained.backbone).candidates(trained.taps)
-    heads = fit_heads(model, found, dataset, trained)
+    candidates = load_backbone(trained.backbone).candidates(trained.taps)
+    attached = AttachedHeads(candidates, model, len(dataset.class_names), trained)
+    fit_heads(attached, model, dataset, trained, np.random.default_rng(trained.seed))
+    heads = attached.fitted()
     dev = _Dev.score(model, heads, Evaluation(dataset, options.limit), trained.statistics)
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])
     graph = read_tflite(convert_int8(model, tapped_blocks(heads), clean))
@@ -158,10 +161,7 @@ class _Dev:
     def auprc(self, columns: list[int]) -> float:
         """Of errors on all conditions by these taps, or by max-probability without any."""
         chosen = {key: e[:, columns] for key, e in self.surprisal.items()}
-        if columns:
-            weights = tap_weights(chosen[_CLEAN], "inverse-variance")
-        else:
-            weights = np.zeros(0)
+        weights = tap_weights(chosen[_CLEAN], "inverse-variance") if columns else np.zeros(0)
         features = {
             key: Features(
                 score=e @ weights,
