@@ -83,7 +83,9 @@ def residual_s8(
     inverse_sigma_q9 = head.inverse_sigma_q9[np.clip(xi, -128, 127) + 128]
     actual_q16: NDArray[np.int64] = requantize(sum_after, head.after.mantissa, head.after.shift)
     if head.class_mean.size:
-        actual_q16 = actual_q16 - _scale(head.class_mean[predicted].astype(np.int64), head.class_scale)
+        actual_q16 = actual_q16 - _scale(
+            head.class_mean[predicted].astype(np.int64), head.class_scale
+        )
     residual_q16 = np.tile(actual_q16, head.components) + head.after.offset - mean_q16
     residual_q16 = np.clip(residual_q16, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16)
     u_q12 = (residual_q16 * inverse_sigma_q9.astype(np.int64) + (1 << 12)) >> 13
