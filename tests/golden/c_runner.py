@@ -95,7 +95,9 @@ class Qemu:
 
     @property
     def compiler(self) -> tuple[str, ...]:
-        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", "-O2")
+        fpu = {"cortex-m4": "fpv4-sp-d16", "cortex-m7": "fpv5-d16"}[self.cpu]
+        floats = (f"-mfpu={fpu}", "-mfloat-abi=hard")
+        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", *floats, "-O2")
 
     def command(self, program: str, *arguments: str) -> list[str]:
         told = ",".join(f"arg={word}" for word in (program, *arguments))
