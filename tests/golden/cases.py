@@ -996,9 +996,8 @@ class EnergyOf:
         u_q12[0], u_q12[1], u_q12[2] = 0, limit, -limit
         # A share of the rows at its limit among others.
         u_q12[3, 0], u_q12[4, -1] = limit, -limit
-        inverse_sigma = rng.integers(51, 51200, (50, rows), endpoint=True) >> rng.integers(
-            0, 8, (50, rows)
-        )
+        wide = rng.integers(51, 51200, (50, rows), endpoint=True)
+        inverse_sigma = np.maximum(wide >> rng.integers(0, 8, (50, rows)), 51)
         inverse_sigma[5:7] = [[51], [51200]]
         latent = rng.integers(-32768, 32768, (50, 9))
         return self.energy(rng), Residuals(u_q12, inverse_sigma.astype(np.uint16), latent)
