@@ -405,18 +405,31 @@ static uint32_t run_dequantize_s8_f32(const struct test_case *c, void **result)
     return bytes;
 }
 
-/* positions, channels, zero_point | x */
-static uint32_t run_pool_sum_s8(const struct test_case *c, void **result)
+typedef void summing(const int8_t *input, int32_t positions, int32_t channels,
+                     int32_t zero_point, int32_t *sum);
+
+/* positions, channels, zero_point | x; values: that a channel is pooled to */
+static uint32_t run_summing(const struct test_case *c, void **result, summing *kernel,
+                            uint32_t values)
 {
     const int32_t *s = c->blob[0];
-    const uint32_t channels = (uint32_t)s[1], in_bytes = (uint32_t)s[0] * channels;
+    const uint32_t in_bytes = (uint32_t)(s[0] * s[1]), length = values * (uint32_t)s[1];
     const uint32_t batch = c->bytes[1] / in_bytes;
-    int32_t *sum = *result = allocate(batch * channels * sizeof *sum);
+    int32_t *sum = *result = allocate(batch * length * sizeof *sum);
     for (uint32_t n = 0; n < batch; ++n) {
-        snapuq_pool_sum_s8((const int8_t *)c->blob[1] + n * in_bytes, s[0], s[1], s[2],
-                           sum + n * channels);
+        kernel((const int8_t *)c->blob[1] + n * in_bytes, s[0], s[1], s[2], sum + n * length);
     }
-    return batch * channels * (uint32_t)sizeof *sum;
+    return batch * length * (uint32_t)sizeof *sum;
+}
+
+static uint32_t run_pool_sum_s8(const struct test_case *c, void **result)
+{
+    return run_summing(c, result, snapuq_pool_sum_s8, 1);
+}
+
+static uint32_t run_pool_moments_s8(const struct test_case *c, void **result)
+{
+    return run_summing(c, result, snapuq_pool_moments_s8, 2);
 }
 
 /* mantissa, shift | values */
@@ -430,38 +443,167 @@ static uint32_t run_requantize(const struct test_case *c, void **result)
     return c->bytes[1];
 }
 
-/* in_channels, channels, rank, before.shift, after.shift, latent, mean, xi (mantissa, shift
- * each), xi_zero_point | before.mantissa, before.offset, after.mantissa, after.offset, projector,
- * mean_weights, xi_weights, xi_bias, inverse_sigma_q9, sum_before, sum_after */
-static uint32_t run_surprisal_s8(const struct test_case *c, void **result)
+/* in_channels, channels, components, rank, before.shift, after.shift, latent, mean, xi,
+ * class_scale (mantissa, shift each), xi_zero_point | before.mantissa, before.offset,
+ * after.mantissa, after.offset, projector, mean_weights, xi_weights, xi_bias, inverse_sigma_q9,
+ * class_mean, sum_before, sum_after, predicted -> u_q12, inverse_sigma_q9, latent as int32 */
+static uint32_t run_residual_s8(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
-    const struct snapuq_gaussian_head_s8 head = {
+    const struct snapuq_head_s8 head = {
         .in_channels = s[0],
         .channels = s[1],
-        .rank = s[2],
-        .before = {c->blob[1], c->blob[2], s[3]},
-        .after = {c->blob[3], c->blob[4], s[4]},
+        .components = s[2],
+        .rank = s[3],
+        .before = {c->blob[1], c->blob[2], s[4]},
+        .after = {c->blob[3], c->blob[4], s[5]},
         .projector = c->blob[5],
-        .latent = {s[5], s[6]},
+        .latent = {s[6], s[7]},
         .mean_weights = c->blob[6],
-        .mean = {s[7], s[8]},
+        .mean = {s[8], s[9]},
         .xi_weights = c->blob[7],
         .xi_bias = c->blob[8],
-        .xi = {s[9], s[10]},
-        .xi_zero_point = s[11],
+        .xi = {s[10], s[11]},
+        .xi_zero_point = s[14],
         .inverse_sigma_q9 = c->blob[9],
+        .class_mean = c->bytes[10] ? c->blob[10] : NULL,
+        .class_scale = {s[12], s[13]},
     };
-    const int32_t *before = c->blob[10], *after = c->blob[11];
-    const uint32_t batch = c->bytes[11] / (uint32_t)s[1] / sizeof *after;
+    const int32_t *before = c->blob[11], *after = c->blob[12], *predicted = c->blob[13];
+    const uint32_t batch = c->bytes[13] / sizeof *predicted;
+    const uint32_t rows = (uint32_t)(head.components * head.channels);
+    const uint32_t inputs = (uint32_t)(head.rank ? head.rank : head.in_channels);
     int16_t *scratch =
-        allocate((size_t)SNAPUQ_SURPRISAL_SCRATCH(head.in_channels, head.rank) * sizeof *scratch);
-    uint32_t *output = *result = allocate(batch * sizeof *output);
-    for (uint32_t n = 0; n < batch; ++n) {
-        output[n] = snapuq_surprisal_s8(&head, before + n * (uint32_t)s[0],
-                                        after + n * (uint32_t)s[1], scratch);
+        allocate((size_t)SNAPUQ_RESIDUAL_SCRATCH(head.in_channels, head.rank) * sizeof *scratch);
+    const int16_t *latent = scratch + (head.rank ? head.in_channels : 0);
+    uint16_t *inverse_sigma = allocate(rows * sizeof *inverse_sigma);
+    int32_t *alone = allocate(rows * sizeof *alone);
+    const uint32_t bytes = batch * (2 * rows + inputs) * (uint32_t)sizeof(int32_t);
+    int32_t *output = *result = allocate(bytes);
+    for (uint32_t n = 0; n < batch; ++n, before += s[0], after += s[1]) {
+        snapuq_residual_s8(&head, before, after, predicted[n], scratch, alone, NULL);
+        snapuq_residual_s8(&head, before, after, predicted[n], scratch, output, inverse_sigma);
+        if (memcmp(alone, output, rows * sizeof *alone)) {
+            fail("residuals depend on who looks at the deviations");
+        }
+        output += rows;
+        for (uint32_t i = 0; i < rows; ++i) {
+            *output++ = inverse_sigma[i];
+        }
+        for (uint32_t i = 0; i < inputs; ++i) {
+            *output++ = latent[i];
+        }
     }
     free(scratch);
+    free(inverse_sigma);
+    free(alone);
+    return bytes;
+}
+
+/* An energy of row n of a case: u_q12 is blob 1, channels the first scalar. */
+typedef uint32_t energy_of(const struct test_case *c, const int32_t *u_q12, uint32_t n);
+
+static uint32_t run_energy(const struct test_case *c, void **result, uint32_t rows,
+                           energy_of *energy)
+{
+    const int32_t *u_q12 = c->blob[1];
+    const uint32_t batch = c->bytes[1] / rows / sizeof *u_q12;
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = energy(c, u_q12 + n * rows, n);
+    }
+    return batch * (uint32_t)sizeof *output;
+}
+
+static uint32_t channels_of(const struct test_case *c)
+{
+    return (uint32_t)*(const int32_t *)c->blob[0];
+}
+
+static uint32_t gaussian(const struct test_case *c, const int32_t *u_q12, uint32_t n)
+{
+    (void)n;
+    return snapuq_energy_gaussian_q16(u_q12, (int32_t)channels_of(c));
+}
+
+/* channels | u_q12 */
+static uint32_t run_energy_gaussian_q16(const struct test_case *c, void **result)
+{
+    return run_energy(c, result, channels_of(c), gaussian);
+}
+
+static uint32_t student_t(const struct test_case *c, const int32_t *u_q12, uint32_t n)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_energy_student_t energy = {s[1], s[2], c->blob[2]};
+    (void)n;
+    return snapuq_energy_student_t_q16(&energy, u_q12, s[0]);
+}
+
+/* channels, inverse_nu_q16, nu_plus_1_q16 | u_q12, log2_q15 */
+static uint32_t run_energy_student_t_q16(const struct test_case *c, void **result)
+{
+    return run_energy(c, result, channels_of(c), student_t);
+}
+
+static uint32_t huber(const struct test_case *c, const int32_t *u_q12, uint32_t n)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_energy_huber energy = {s[1]};
+    (void)n;
+    return snapuq_energy_huber_q16(&energy, u_q12, s[0]);
+}
+
+/* channels, delta_q12 | u_q12 */
+static uint32_t run_energy_huber_q16(const struct test_case *c, void **result)
+{
+    return run_energy(c, result, channels_of(c), huber);
+}
+
+static uint32_t lowrank(const struct test_case *c, const int32_t *u_q12, uint32_t n)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_energy_lowrank energy = {s[1], c->blob[3]};
+    const uint16_t *inverse_sigma = (const uint16_t *)c->blob[2] + n * (uint32_t)s[0];
+    float *scratch = allocate((size_t)SNAPUQ_LOWRANK_SCRATCH(s[1]) * sizeof *scratch);
+    const uint32_t e = snapuq_energy_lowrank_f32(&energy, u_q12, inverse_sigma, s[0], scratch);
+    free(scratch);
+    return e;
+}
+
+/* channels, factors | u_q12, inverse_sigma_q9, factor */
+static uint32_t run_energy_lowrank_f32(const struct test_case *c, void **result)
+{
+    return run_energy(c, result, channels_of(c), lowrank);
+}
+
+static uint32_t mixture(const struct test_case *c, const int32_t *u_q12, uint32_t n)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_energy_mixture energy = {
+        s[1], s[2], c->blob[4], c->blob[5], {s[3], s[4]}, c->blob[6]};
+    const uint16_t *inverse_sigma = (const uint16_t *)c->blob[2] + n * (uint32_t)(s[0] * s[1]);
+    const int16_t *latent = (const int16_t *)c->blob[3] + n * (uint32_t)s[2];
+    return snapuq_energy_mixture_q16(&energy, u_q12, inverse_sigma, s[0], latent);
+}
+
+/* channels, components, inputs, logit (mantissa, shift) | u_q12, inverse_sigma_q9, latent,
+ * weights, bias, log2_q15 */
+static uint32_t run_energy_mixture_q16(const struct test_case *c, void **result)
+{
+    const uint32_t components = (uint32_t)((const int32_t *)c->blob[0])[1];
+    return run_energy(c, result, components * channels_of(c), mixture);
+}
+
+/* no scalars | values */
+static uint32_t run_exp_q16(const struct test_case *c, void **result)
+{
+    const uint64_t *value = c->blob[1];
+    const uint32_t batch = c->bytes[1] / sizeof *value;
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_exp_q16(value[n]);
+    }
     return batch * (uint32_t)sizeof *output;
 }
 
@@ -601,7 +743,14 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_quantize_f32_s8,
     run_dequantize_s8_f32,
     run_pool_sum_s8,
-    run_surprisal_s8,
+    run_pool_moments_s8,
+    run_residual_s8,
+    run_energy_gaussian_q16,
+    run_energy_student_t_q16,
+    run_energy_huber_q16,
+    run_energy_lowrank_f32,
+    run_energy_mixture_q16,
+    run_exp_q16,
     run_score_q16,
     run_ln_q16,
     run_sigmoid_q16,

@@ -287,7 +287,7 @@ def test_a_run_with_arms_kernels_is_bit_exact_and_faster(
     assert after["timing"]["mean"] < 0.8 * before["timing"]["mean"]
     model = (workspace.run / "export-c" / "qemu-m4" / "snap_model.c").read_text()
     assert "arm_convolve_1x1_s8_fast(" in model
-    assert "arm_snap_surprisal_s8(" in model
+    assert "arm_snap_residual_s8(" in model
 
 
 def test_arms_kernels_are_the_needed_ones_with_their_licence(

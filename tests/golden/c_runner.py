@@ -42,7 +42,14 @@ KERNELS = [
     "quantize_f32_s8",
     "dequantize_s8_f32",
     "pool_sum_s8",
-    "surprisal_s8",
+    "pool_moments_s8",
+    "residual_s8",
+    "energy_gaussian_q16",
+    "energy_student_t_q16",
+    "energy_huber_q16",
+    "energy_lowrank_f32",
+    "energy_mixture_q16",
+    "exp_q16",
     "score_q16",
     "ln_q16",
     "sigmoid_q16",
@@ -89,7 +96,9 @@ class Qemu:
 
     @property
     def compiler(self) -> tuple[str, ...]:
-        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", "-O2")
+        fpu = {"cortex-m4": "fpv4-sp-d16", "cortex-m7": "fpv5-d16"}[self.cpu]
+        floats = (f"-mfpu={fpu}", "-mfloat-abi=hard")
+        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", *floats, "-O2")
 
     def command(self, program: str, *arguments: str) -> list[str]:
         told = ",".join(f"arg={word}" for word in (program, *arguments))

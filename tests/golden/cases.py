@@ -13,8 +13,14 @@ from snapcli.fixedpoint import (
     ConvS8,
     CopyS8,
     DequantizeS8F32,
+    Energy,
+    EnergyGaussian,
+    EnergyHuber,
+    EnergyLowrank,
+    EnergyMixture,
+    EnergyStudentT,
     FullyConnectedS8,
-    GaussianHeadS8,
+    HeadS8,
     LutS8,
     MapGated,
     MapIsotonic,
@@ -46,7 +52,9 @@ from snapcli.fixedpoint import (
     depthwise_conv_s8,
     dequantize_s8_f32,
     doubt_q16,
+    energy_q16,
     error_logit_q16,
+    exp_q16,
     fully_connected_s8,
     hard_swish_table,
     inverse_sigma_q9_table,
@@ -67,6 +75,7 @@ from snapcli.fixedpoint import (
     output_multipliers,
     pad_of,
     pad_s8,
+    pool_moments_s8,
     pool_sum_s8,
     quantize_f32_s8,
     quantize_multipliers_shared,
@@ -75,6 +84,7 @@ from snapcli.fixedpoint import (
     relu_table,
     requantize,
     requantize_table,
+    residual_s8,
     resize_nearest_s8,
     score_q16,
     sigmoid_q16,
@@ -83,9 +93,11 @@ from snapcli.fixedpoint import (
     softmax_of,
     softmax_s8,
     sub_s8,
-    surprisal_s8,
     tanh_table,
     transpose_copy,
+)
+from snapcli.fixedpoint import (
+    Residual as Residuals,
 )
 
 from . import tflite_op
@@ -825,7 +837,10 @@ class ResizeNearest:
 
 @dataclass(frozen=True)
 class PoolSum:
-    """pool_sum_s8 of random bytes, or of one value everywhere."""
+    """pool_sum_s8 or pool_moments_s8 of random bytes, or of one value everywhere.
+
+    halves: one half of the positions holds the smallest value, the other the largest.
+    """
 
     name: str
     seed: int
@@ -833,6 +848,7 @@ class PoolSum:
     channels: int = 16
     zero_point: int = 4
     value: int | None = None
+    halves: bool = False
     kernel: str = "pool_sum_s8"
 
     def vectors(self) -> Vectors:
@@ -840,8 +856,12 @@ class PoolSum:
         x = _int8(np.random.default_rng(self.seed), shape)
         if self.value is not None:
             x[:] = self.value
+        if self.halves:
+            x[:] = -128
+            x[:, : self.positions // 2] = 127
         scalars = [self.positions, self.channels, self.zero_point]
-        return Vectors(self.kernel, scalars, [x], pool_sum_s8(x, self.zero_point))
+        pool = pool_sum_s8 if self.kernel == "pool_sum_s8" else pool_moments_s8
+        return Vectors(self.kernel, scalars, [x], pool(x, self.zero_point))
 
 
 @dataclass(frozen=True)
@@ -865,10 +885,11 @@ class Requantize:
 
 
 @dataclass(frozen=True)
-class Surprisal:
-    """surprisal_s8; reach scales the sums, so that a large one saturates every step.
+class Residual:
+    """residual_s8; reach scales the sums, so that a large one saturates every step.
 
-    after_reach, if given, is that of the sums after the block alone.
+    after_reach, if given, is that of the sums after the block alone. class_shift is the shift
+    of the multiplier of the class means.
     """
 
     name: str
@@ -876,24 +897,28 @@ class Surprisal:
     in_channels: int = 16
     channels: int = 24
     rank: int = 0
+    components: int = 1
+    classes: int = 0
+    class_shift: int = 10
     reach: float = 1.0
     after_reach: float | None = None
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
     xi_scale: float = 0.02
-    kernel: str = "surprisal_s8"
+    kernel: str = "residual_s8"
 
-    def draw(self) -> tuple[GaussianHeadS8, np.ndarray, np.ndarray]:
-        """The head, pooled sums before the block and after it [50, channels] int32."""
+    def draw(self) -> tuple[HeadS8, np.ndarray, np.ndarray, np.ndarray]:
+        """The head, pooled sums before the block and after it [50, channels], classes [50]."""
         rng = np.random.default_rng(self.seed)
         inputs = self.rank or self.in_channels
+        rows = self.components * self.channels
         std_sum = 900.0  # of the pooled sums that the parameters are made for
 
-        def standardize(channels: int, one: int) -> Standardize:
+        def standardize(channels: int, one: int, rows: int = 0) -> Standardize:
             real = one / (std_sum * rng.uniform(0.1, 10, channels))
             mantissa, shift = quantize_multipliers_shared(real)
             limit = self.offset_limit * one >> 16  # the same number of deviations in both formats
-            offset = rng.integers(-limit, limit, channels, endpoint=True)
+            offset = rng.integers(-limit, limit, rows or channels, endpoint=True)
             return Standardize(
                 mantissa, np.clip(offset, -INT32.max, INT32.max, dtype=np.int32), shift
             )
@@ -905,37 +930,132 @@ class Surprisal:
             drawn = rng.normal(0, std_sum * reach, (50, channels))
             return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
 
-        head = GaussianHeadS8(
+        head = HeadS8(
             in_channels=self.in_channels,
             channels=self.channels,
+            components=self.components,
             rank=self.rank,
             before=standardize(self.in_channels, 1 << 10),
-            after=standardize(self.channels, 1 << 16),
+            after=standardize(self.channels, 1 << 16, rows),
             projector=weights(self.rank, self.in_channels),
             latent=Multiplier(1_500_000_000, -6),
-            mean_weights=weights(self.channels, inputs),
+            mean_weights=weights(rows, inputs),
             mean=Multiplier(1_800_000_000, -2),
-            xi_weights=weights(self.channels, inputs),
-            xi_bias=rng.integers(-(2**16), 2**16, self.channels).astype(np.int32),
+            xi_weights=weights(rows, inputs),
+            xi_bias=rng.integers(-(2**16), 2**16, rows).astype(np.int32),
             xi=Multiplier(1_200_000_000, -13),
             xi_zero_point=self.xi_zero_point,
             inverse_sigma_q9=inverse_sigma_q9_table(self.xi_scale, self.xi_zero_point),
+            class_mean=weights(self.classes, self.channels),
+            class_scale=Multiplier(1_700_000_000, self.class_shift),
         )
         after_reach = self.reach if self.after_reach is None else self.after_reach
-        return head, sums(self.in_channels, self.reach), sums(self.channels, after_reach)
+        before, after = sums(self.in_channels, self.reach), sums(self.channels, after_reach)
+        return head, before, after, rng.integers(0, max(self.classes, 1), 50).astype(np.int32)
+
+    def expected(self) -> np.ndarray:
+        """int32 [50, 2 rows + inputs]: u, inverse sigma, latent."""
+        found = residual_s8(*self.draw())
+        parts = (found.u_q12, found.inverse_sigma_q9, found.latent)
+        return np.concatenate([part.astype(np.int32) for part in parts], axis=1)
 
     def vectors(self) -> Vectors:
-        head, before, after = self.draw()
+        head, before, after, predicted = self.draw()
         arrays = [head.before.mantissa, head.before.offset, head.after.mantissa, head.after.offset]
         arrays += [head.projector, head.mean_weights, head.xi_weights, head.xi_bias]
-        sizes = [self.in_channels, self.channels, self.rank]
-        multipliers = [*astuple(head.latent), *astuple(head.mean), *astuple(head.xi)]
+        sizes = [self.in_channels, self.channels, self.components, self.rank]
+        multipliers = (head.latent, head.mean, head.xi, head.class_scale)
+        pairs = [number for multiplier in multipliers for number in astuple(multiplier)]
         return Vectors(
             self.kernel,
-            [*sizes, head.before.shift, head.after.shift, *multipliers, head.xi_zero_point],
-            [*arrays, head.inverse_sigma_q9, before, after],
-            surprisal_s8(head, before, after),
+            [*sizes, head.before.shift, head.after.shift, *pairs, head.xi_zero_point],
+            [*arrays, head.inverse_sigma_q9, head.class_mean, before, after, predicted],
+            self.expected(),
         )
+
+
+@dataclass(frozen=True)
+class EnergyOf:
+    """An energy of random residuals of every size up to reach, and of some at the limit."""
+
+    kernel: str
+    name: str
+    seed: int
+    channels: int = 24
+    reach: float = 4.0
+    nu: float = 5.0
+    delta: float = 1.0
+    factors: int = 4
+    factor_reach: float = 1.0
+    components: int = 2
+    logit_shift: int = -8
+
+    def draw(self) -> tuple[Energy, Residuals]:
+        rng = np.random.default_rng(self.seed)
+        rows = self.channels * (self.components if "mixture" in self.kernel else 1)
+        limit = (1 << 26) - 1
+        u = rng.normal(0, self.reach * 4096, (50, rows)) * rng.uniform(0, 2, (50, 1))
+        u_q12 = np.clip(np.rint(u), -limit, limit).astype(np.int64)
+        u_q12[0], u_q12[1], u_q12[2] = 0, limit, -limit
+        # A share of the rows at its limit among others.
+        u_q12[3, 0], u_q12[4, -1] = limit, -limit
+        wide = rng.integers(51, 51200, (50, rows), endpoint=True)
+        inverse_sigma = np.maximum(wide >> rng.integers(0, 8, (50, rows)), 51)
+        inverse_sigma[5:7] = [[51], [51200]]
+        latent = rng.integers(-32768, 32768, (50, 9))
+        return self.energy(rng), Residuals(u_q12, inverse_sigma.astype(np.uint16), latent)
+
+    def energy(self, rng: Rng) -> Energy:
+        match self.kernel:
+            case "energy_student_t_q16":
+                return EnergyStudentT(round(65536 / self.nu), round((self.nu + 1) * 65536))
+            case "energy_huber_q16":
+                return EnergyHuber(round(self.delta * 4096))
+            case "energy_lowrank_f32":
+                factor = rng.normal(0, self.factor_reach, (self.channels, self.factors))
+                return EnergyLowrank(self.factors, factor.astype(np.float32))
+            case "energy_mixture_q16":
+                weights = rng.integers(-127, 128, (self.components, 9)).astype(np.int8)
+                bias = rng.integers(-(2**24), 2**24, self.components).astype(np.int32)
+                logit = Multiplier(1_300_000_000, self.logit_shift)
+                return EnergyMixture(self.components, 9, weights, bias, logit)
+        return EnergyGaussian()
+
+    def vectors(self) -> Vectors:
+        energy, residual = self.draw()
+        scalars = [self.channels]
+        arrays = [residual.u_q12.astype(np.int32)]
+        match energy:
+            case EnergyStudentT():
+                scalars += astuple(energy)
+                arrays.append(log2_q15_table())
+            case EnergyHuber():
+                scalars += astuple(energy)
+            case EnergyLowrank():
+                scalars.append(energy.factors)
+                arrays += [residual.inverse_sigma_q9, energy.factor]
+            case EnergyMixture():
+                scalars += [energy.components, energy.inputs, *astuple(energy.logit)]
+                arrays += [residual.inverse_sigma_q9, residual.latent.astype(np.int16)]
+                arrays += [energy.weights, energy.bias, log2_q15_table()]
+        return Vectors(self.kernel, scalars, arrays, energy_q16(energy, residual))
+
+
+@dataclass(frozen=True)
+class Exp:
+    """exp_q16 of small numbers, of the edges of its octaves, and of numbers beyond all of them."""
+
+    name: str
+    seed: int
+    kernel: str = "exp_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        edges = [round(k * math.log(2) * 65536) + by for k in range(20) for by in (-1, 0, 1)]
+        large = [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 1 << 32, 1 << 56]
+        random = rng.integers(0, 1 << 20, 500) >> rng.integers(0, 20, 500)
+        value = np.concatenate([[0, 1, 2], edges[1:], large, random]).astype(np.uint64)
+        return Vectors(self.kernel, [], [value], exp_q16(value).astype(np.uint32))
 
 
 @dataclass(frozen=True)
@@ -1456,21 +1576,73 @@ C_CASES: list[Case] = [
     PoolSum("blocks", 226, positions=1000, channels=9),
     PoolSum("largest", 227, positions=700, value=127, zero_point=-128),
     PoolSum("smallest", 228, positions=700, value=-128, zero_point=127),
-    Surprisal("folded", 230),
-    Surprisal("projected", 231, rank=8),
-    Surprisal("length_1", 232, in_channels=1, channels=1),
-    Surprisal("rank_1", 233, in_channels=3, channels=5, rank=1),
-    Surprisal("odd", 234, in_channels=13, channels=31, rank=7),
-    Surprisal(
+    *(
+        replace(case, kernel="pool_moments_s8")
+        for case in (
+            PoolSum("plain", 229),
+            PoolSum("length_1", 221, positions=1, channels=1),
+            PoolSum("odd_channels", 222, channels=7),
+            PoolSum("blocks", 226, positions=1000, channels=9),
+            PoolSum("constant", 227, positions=700, value=127, zero_point=-128),
+            PoolSum("halves", 228, positions=700, halves=True, zero_point=127),
+            PoolSum("many", 219, positions=40_000, channels=1, halves=True, zero_point=-128),
+        )
+    ),
+    Residual("folded", 230),
+    Residual("projected", 231, rank=8),
+    Residual("length_1", 232, in_channels=1, channels=1),
+    Residual("rank_1", 233, in_channels=3, channels=5, rank=1),
+    Residual("odd", 234, in_channels=13, channels=31, rank=7),
+    Residual(
         "largest", 235, in_channels=256, channels=64, rank=256, reach=0.1, offset_limit=1 << 14
     ),
-    Surprisal("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
-    Surprisal("before_saturates", 249, reach=1e7, after_reach=1.0),
-    Surprisal("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
-    Surprisal("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
-    Surprisal("quiet", 238, reach=0.01, offset_limit=100),
-    Surprisal("xi_low", 239, xi_zero_point=-128),
-    Surprisal("xi_high", 240, xi_zero_point=127),
+    Residual("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
+    Residual("before_saturates", 249, reach=1e7, after_reach=1.0),
+    Residual("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
+    Residual("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
+    Residual("quiet", 238, reach=0.01, offset_limit=100),
+    Residual("xi_low", 239, xi_zero_point=-128),
+    Residual("xi_high", 240, xi_zero_point=127),
+    Residual("mixture", 242, components=3),
+    Residual("mixture_odd", 243, in_channels=13, channels=7, rank=5, components=2),
+    Residual("classes", 244, classes=10),
+    Residual("classes_mixture", 245, classes=3, components=4, rank=8),
+    Residual("classes_length_1", 246, in_channels=1, channels=1, classes=2),
+    Residual("classes_saturate", 247, classes=3, class_shift=30),
+    *(
+        case
+        for kernel, seed in (
+            ("energy_gaussian_q16", 400),
+            ("energy_student_t_q16", 410),
+            ("energy_huber_q16", 420),
+            ("energy_lowrank_f32", 430),
+            ("energy_mixture_q16", 440),
+        )
+        for case in (
+            EnergyOf(kernel, "plain", seed),
+            EnergyOf(kernel, "length_1", seed + 1, channels=1),
+            EnergyOf(kernel, "odd", seed + 2, channels=31),
+            EnergyOf(kernel, "small", seed + 3, reach=0.05),
+            EnergyOf(kernel, "large", seed + 4, reach=300.0),
+            EnergyOf(kernel, "largest", seed + 5, channels=2048, reach=100.0),
+        )
+    ),
+    EnergyOf("energy_student_t_q16", "nu_3", 450, nu=3.0),
+    EnergyOf("energy_student_t_q16", "nu_30", 451, nu=30.0, reach=2000.0),
+    EnergyOf("energy_huber_q16", "narrow", 452, delta=0.1),
+    EnergyOf("energy_huber_q16", "wide", 453, delta=10.0, reach=8.0),
+    EnergyOf("energy_lowrank_f32", "k_1", 454, factors=1),
+    EnergyOf("energy_lowrank_f32", "k_8", 455, factors=8, channels=64),
+    EnergyOf("energy_lowrank_f32", "k_16", 456, factors=16, channels=9),
+    EnergyOf("energy_lowrank_f32", "no_factor", 457, factor_reach=0.0),
+    EnergyOf("energy_lowrank_f32", "ill_conditioned", 458, factor_reach=1000.0),
+    EnergyOf("energy_mixture_q16", "k_1", 459, components=1),
+    EnergyOf("energy_mixture_q16", "k_3", 460, components=3),
+    EnergyOf("energy_mixture_q16", "k_4", 461, components=4, channels=5),
+    EnergyOf("energy_mixture_q16", "k_8", 462, components=8, channels=7),
+    EnergyOf("energy_mixture_q16", "alike", 463, components=4, reach=0.1, logit_shift=-25),
+    EnergyOf("energy_mixture_q16", "one_sided", 464, logit_shift=8),
+    Exp("all", 470),
     Score("plain", 250),
     Score("length_1", 251, taps=1),
     Score("largest", 252, taps=7, top=INT32.max),

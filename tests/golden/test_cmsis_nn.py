@@ -18,12 +18,12 @@ from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.lowering import HeadSite, Lowered
 from snapcli.emit.text import array
 from snapcli.errors import ConfigError
-from snapcli.fixedpoint import surprisal_s8
+from snapcli.fixedpoint import DeviceHead, EnergyLowrank, HeadS8, residual_s8
 from snapcli.graph.graph import Graph, Layer
 from snapcli.kernels import cmsis_nn_files
 
 from .c_runner import FIRMWARE, Host, Platform, Qemu, call, missing_tools
-from .cases import C_CASES, ORACLE_CASES, Binary, OracleCase, Surprisal, Window
+from .cases import C_CASES, ORACLE_CASES, Binary, OracleCase, Residual, Window
 from .lowered import OPERATORS, Program, inputs_of, layer_of, lower, named, program_text, run
 
 
@@ -38,7 +38,7 @@ class Fallback:
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         raise ElsewhereError(layer.name)
 
-    def lower_head(self, site: HeadSite) -> Lowered:
+    def lower_residual(self, site: HeadSite) -> Lowered:
         raise ElsewhereError(site.name)
 
 
@@ -56,7 +56,7 @@ def is_arms(case: OracleCase) -> bool:
 
 LAYERS = [case for case in ORACLE_CASES if case.kernel in OPERATORS]
 ARMS = [case for case in LAYERS if is_arms(case)]
-HEADS = [case for case in C_CASES if isinstance(case, Surprisal)]
+HEADS = [case for case in C_CASES if isinstance(case, Residual)]
 IN_PLACE = [
     case
     for case in ARMS
@@ -75,7 +75,7 @@ ELSEWHERE = {
 SLIP = 3  # bytes that a target lies before its source
 
 
-def identity(case: OracleCase | Surprisal) -> str:
+def identity(case: OracleCase | Residual) -> str:
     return f"{case.kernel}-{case.name}"
 
 
@@ -139,30 +139,49 @@ def arms_scratch(case: OracleCase) -> Program | None:
     return Program(f"{identity(case)}-scratch", "", body, (), expected)
 
 
-def surprise(case: Surprisal) -> list[Program]:
-    head, before, after = case.draw()
-    name = f"head_{case.name}"
-    sums = ("(const int32_t *)(const void *)input1", "(const int32_t *)(const void *)input2")
-    result = "*(uint32_t *)(void *)output"
-    site = HeadSite(head, name, f"{name}_table", sums, "scratch", f"({result})")
-    lowered = KERNELS.lower_head(site)
-    definitions = array(f"{name}_table", head.inverse_sigma_q9) + lowered.definitions
-    expected = surprisal_s8(head, before, after).reshape(-1, 1)
+def site_of(head: HeadS8, name: str) -> HeadSite:
+    """The inputs are the sums; behind those after the block stands the class. The likelihood is
+    one that looks at the deviations."""
+    before, after = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
+    energy = EnergyLowrank(1, np.zeros((head.channels, 1), np.float32))
+    predicted = f"({after})[{head.channels}]"
+    device = DeviceHead(head, energy)
+    return HeadSite(device, 0, name, "", f"{name}_table", (before, after), predicted, "")
+
+
+def residuals(case: Residual) -> list[Program]:
+    head, before, after, predicted = case.draw()
+    site = site_of(head, f"head_{case.name}")
+    lowered = KERNELS.lower_residual(site)
+    # The output: u, inverse sigmas, latent.
+    body = f"""int16_t *head_scratch_0 = scratch;
+    int32_t *head_u_0 = (int32_t *)(void *)output;
+    uint16_t *head_sigma_0 = (uint16_t *)(void *)(output + {4 * head.rows});
+    {lowered.call}
+    const int16_t *latent = head_scratch_0 + {head.in_channels if head.rank else 0};
+    memcpy(output + {6 * head.rows}, latent, {2 * head.inputs});"""
+    found = residual_s8(head, before, after, predicted)
+    parts = (
+        found.u_q12.astype(np.int32),
+        found.inverse_sigma_q9,
+        found.latent.astype(np.int16),
+    )
+    expected = np.concatenate([part.view(np.int8) for part in parts], axis=1)
     size = np.array([[lowered.scratch_bytes]], np.int32)
-    body = (
-        f"const int32_t size = arm_snap_surprisal_s8_get_buffer_size(&{name});\n"
+    told = (
+        f"const int32_t size = arm_snap_residual_s8_get_buffer_size(&{site.name});\n"
         "    memcpy(output, &size, sizeof size);"
     )
     return [
         Program(
             identity(case),
-            definitions,
-            lowered.call,
-            (before, after),
+            array(site.table, head.inverse_sigma_q9) + lowered.definitions,
+            body,
+            (before, np.concatenate([after, predicted[:, np.newaxis]], axis=1)),
             expected,
             lowered.scratch_bytes,
         ),
-        Program(f"{identity(case)}-scratch", "", body, (), size),
+        Program(f"{identity(case)}-scratch", "", told, (), size),
     ]
 
 
@@ -173,7 +192,7 @@ def programs() -> dict[str, Program]:
     found += [
         in_place(case, operand) for case in IN_PLACE for operand in range(len(inputs_of(case)))
     ]
-    found += [program for case in HEADS for program in surprise(case)]
+    found += [program for case in HEADS for program in residuals(case)]
     return {program.name: program for program in found}
 
 
@@ -276,10 +295,10 @@ def test_a_3x3_window_far_behind_the_input_takes_the_general_kernel() -> None:
 
 
 def test_a_head_that_arm_cannot_compute_is_named() -> None:
-    head, _, _ = HEADS[0].draw()
+    head = HEADS[0].draw()[0]
     steep = replace(head, xi=replace(head.xi, shift=-31))
     with pytest.raises(ConfigError, match="the head tap2 has a multiplier"):
-        KERNELS.lower_head(HeadSite(steep, "tap2", "table", ("a", "b"), "scratch", "result"))
+        KERNELS.lower_residual(site_of(steep, "tap2"))
 
 
 def test_constant_bytes_are_what_the_compiler_makes_of_them(tmp_path: Path, cmsis_nn: Path) -> None:
@@ -287,11 +306,8 @@ def test_constant_bytes_are_what_the_compiler_makes_of_them(tmp_path: Path, cmsi
         pytest.skip("needs arm-none-eabi-gcc")
     include = [f"-I{cmsis_nn / 'Include'}", f"-I{FIRMWARE / 'cmsis-nn'}"]
     compiler = ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-std=c11", *include]
-    sums = ("(const int32_t *)0", "(const int32_t *)0")
     heads = [
-        KERNELS.lower_head(
-            HeadSite(case.draw()[0], f"head_{case.name}", "0", sums, "s", "*(uint32_t *)0")
-        )
+        KERNELS.lower_residual(replace(site_of(case.draw()[0], f"head_{case.name}"), table="0"))
         for case in HEADS
     ]
     for found in ([lower(case, KERNELS) for case in ARMS], heads):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from .c_runner import KERNELS, Host, Platform, Qemu, Vectors, missing_tools, run
-from .cases import C_CASES, Surprisal
+from .cases import C_CASES, EnergyOf, Residual
 
 IDS = [f"{case.kernel}-{case.name}" for case in C_CASES]
 every_case = pytest.mark.parametrize("index", range(len(C_CASES)), ids=IDS)
@@ -67,9 +67,22 @@ def test_every_kernel_has_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [c for c in C_CASES if isinstance(c, Surprisal)], ids=lambda case: case.name
+    "case", [c for c in C_CASES if isinstance(c, Residual)], ids=lambda case: case.name
 )
-def test_surprisals_differ_unless_they_are_to_saturate(case: Surprisal) -> None:
+def test_residuals_differ_and_reach_their_limit_where_they_are_to(case: Residual) -> None:
     """A case that saturates for every input would hide what it is there to show."""
-    expected = case.vectors().expected
-    assert (len(set(expected.ravel())) > 10) != (case.name == "saturates")
+    u_q12 = case.expected()[:, : case.components * case.channels]
+    assert len(np.unique(u_q12)) > 10
+    assert (np.abs(u_q12).max() >= 2**25) == (case.name == "saturates")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c for c in C_CASES if isinstance(c, EnergyOf)],
+    ids=lambda case: f"{case.kernel}-{case.name}",
+)
+def test_energies_differ_and_grow_to_their_limit(case: EnergyOf) -> None:
+    energies = case.vectors().expected
+    assert energies[0] == 0  # residuals of zero
+    assert energies[1] == energies[2] == energies.max()
+    assert len(set(energies[3:])) > 10

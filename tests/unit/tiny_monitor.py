@@ -1,24 +1,31 @@
-"""A tiny random int8 classifier with two heads, made without TensorFlow.
+"""A tiny random int8 classifier with two heads of any kind, made without TensorFlow.
 
 conv "stem" -> depthwise "spatial" -> conv "block" -> mean -> fully connected "logits"; the
 taps stem -> spatial and spatial -> block share a tensor. The first head keeps its projector,
-that of the second is folded.
+that of the second is folded where that is smaller.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.graph.body import Body, TapTensors
+from snapcli.config import MEAN, MEAN_DEVIATION
+from snapcli.graph.body import Body, TapTensors, pooled_sums
 from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap
-from snapcli.graph.graph import Graph, Tensor
+from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
+from snapcli.heads.huber import Huber
+from snapcli.heads.lowrank import LowRank
+from snapcli.heads.mixture import Mixture
+from snapcli.heads.prediction import Likelihood
 from snapcli.heads.quantize import quantize_head
+from snapcli.heads.student_t import StudentT
 
 from ..golden import tflite_op as op
 
@@ -26,6 +33,18 @@ INPUT_SHAPE = (9, 8, 3)
 OUTPUTS = {"stem": 0, "spatial": 1, "block": 2, "logits": 4}
 TAPS = (TapTensors("stem", "spatial"), TapTensors("spatial", "block"))
 RANKS = (2, 9)
+CLASSES = 5
+# By kind: a likelihood for d channels and a latent of rank r.
+LIKELIHOODS: dict[str, Callable[[np.random.Generator, int, int], Likelihood]] = {
+    "gaussian": lambda rng, d, r: Gaussian(),
+    "student-t": lambda rng, d, r: StudentT(5.0),
+    "huber": lambda rng, d, r: Huber(1.0),
+    "lowrank": lambda rng, d, r: LowRank(rng.normal(0.0, 0.5, (d, 4))),
+    "mixture": lambda rng, d, r: Mixture(rng.normal(0.0, 0.5, (3, r)), rng.normal(0.0, 0.5, 3)),
+}
+# Heads of a tiny monitor: a likelihood, or an option of the Gaussian's.
+BY_CLASS, MOMENTS = "class-mean", MEAN_DEVIATION
+HEADS = (*LIKELIHOODS, BY_CLASS, MOMENTS)
 # Parameters that send random inputs to many different U.
 MAPS: dict[str, DeviceMap] = {
     "gated": fx.MapGated(-30000, 90000, 30000, -5000),
@@ -88,12 +107,20 @@ def tiny_tflite() -> bytes:
 
 
 def random_head(
-    before: Tensor, after: Tensor, sums: dict[str, NDArray[np.int32]], rank: int, seed: int = 0
+    before: Tensor,
+    after: Tensor,
+    sums: dict[str, NDArray[np.int32]],
+    rank: int,
+    seed: int = 0,
+    kind: str = "gaussian",
+    classes: int = 0,
 ) -> Head:
     """Standardized by the pooled activations of sums; its other parameters are random."""
     rng = np.random.default_rng(seed)
     pooled = {t.name: sums[t.name] * (t.scale / t.positions) for t in (before, after)}
-    c, d = before.channels, after.channels
+    c, d = pooled[before.name].shape[1], pooled[after.name].shape[1]
+    likelihood = LIKELIHOODS[kind](np.random.default_rng(seed + 1), d, rank)
+    rows = d * likelihood.components
     return Head(
         before=before.name,
         after=after.name,
@@ -102,38 +129,39 @@ def random_head(
         after_mean=pooled[after.name].mean(axis=0),
         after_deviation=pooled[after.name].std(axis=0) + 1e-2,
         projector=rng.normal(0.0, c**-0.5, (rank, c)),
-        mean_weights=rng.normal(0.0, 0.5 * rank**-0.5, (d, rank)),
-        mean_bias=rng.normal(0.0, 0.1, d),
-        xi_weights=rng.normal(0.0, 0.5 * rank**-0.5, (d, rank)),
-        xi_bias=rng.normal(0.5, 0.2, d),
-        class_mean=np.zeros((0, d)),
-        likelihood=Gaussian(),
+        mean_weights=rng.normal(0.0, 0.5 * rank**-0.5, (rows, rank)),
+        mean_bias=rng.normal(0.0, 0.1, rows),
+        xi_weights=rng.normal(0.0, 0.5 * rank**-0.5, (rows, rank)),
+        xi_bias=rng.normal(0.5, 0.2, rows),
+        class_mean=rng.normal(0.0, 1.0, (classes, d)),
+        likelihood=likelihood,
     )
 
 
-def pooled_sums(graph: Graph, x: NDArray[np.int8], names: set[str]) -> dict[str, NDArray[np.int32]]:
-    found = graph.run(x, names)
-    return {name: fx.pool_sum_s8(found[name], graph.tensors[name].zero_point) for name in names}
-
-
 @cache
-def tiny_body() -> Body:
+def tiny_body(head: str = "gaussian") -> Body:
+    """head: one of HEADS."""
     graph = read_tflite(tiny_tflite())
-    sums = pooled_sums(graph, random_inputs(200, seed=1), {"stem", "spatial", "block"})
+    statistics = head if head == MOMENTS else MEAN
+    names = {name for tap in TAPS for name in (tap.before, tap.after)}
+    found = graph.run(random_inputs(200, seed=1), names)
+    sums = {name: pooled_sums(graph.tensors[name], found[name], statistics) for name in names}
+    kind = head if head in LIKELIHOODS else "gaussian"
     heads = []
     for tap, rank in zip(TAPS, RANKS, strict=True):
         before, after = graph.tensors[tap.before], graph.tensors[tap.after]
-        head = random_head(before, after, sums, rank)
-        heads.append(quantize_head(head, before, after, sums[tap.before]))
-    return Body(graph, TAPS, tuple(heads))
+        classes = CLASSES if head == BY_CLASS else 0
+        real = random_head(before, after, sums, rank, kind=kind, classes=classes)
+        heads.append(quantize_head(real, before, after, sums[tap.before]))
+    return Body(graph, TAPS, tuple(heads), statistics)
 
 
-def tiny_monitor(kind: str = "gated") -> Monitor:
+def tiny_monitor(kind: str = "gated", head: str = "gaussian") -> Monitor:
     """Abstains on about half of random inputs."""
     decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0)
-    uncertainty = Monitor(tiny_body(), decision).run(random_inputs(200, seed=2)).uncertainty_q16
+    uncertainty = Monitor(tiny_body(head), decision).run(random_inputs(200, seed=2)).uncertainty_q16
     half = int(np.median(uncertainty))
     return Monitor(
-        tiny_body(),
+        tiny_body(head),
         Decision(decision.weight_q16, decision.temperature, decision.alpha_q16, MAPS[kind], half),
     )

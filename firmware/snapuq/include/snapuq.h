@@ -1,6 +1,6 @@
 /* snapuq: integer kernels of a small CNN and of its SNAP-UQ monitor.
  *
- * Contract of every kernel here: no allocation, no globals, no floating point except in the two
+ * Contract of every kernel here: no allocation, no globals, no floating point except in the
  * kernels that have f32 in their name; the caller owns all memory; the result equals the numpy
  * function of the same name in snapcli/fixedpoint bit for bit. Parameters are validated where
  * the code is generated, so kernels run blind. Tensors are NHWC with batch 1.
@@ -231,6 +231,11 @@ void snapuq_dequantize_s8_f32(const struct snapuq_dequantize_s8_f32 *layer, cons
 void snapuq_pool_sum_s8(const int8_t *input, int32_t positions, int32_t channels,
                         int32_t zero_point, int32_t *sum);
 
+/* The same, and behind it the channels' deviations over positions, in the unit of the sum:
+ * sum[channels + c] = floor(sqrt(positions * sum of squares - sum[c]^2)). */
+void snapuq_pool_moments_s8(const int8_t *input, int32_t positions, int32_t channels,
+                            int32_t zero_point, int32_t *sum);
+
 /* A pooled sum in standard deviations:
  * requantize(sum[c], {mantissa[c], shift}) + offset[c]. */
 struct snapuq_standardize {
@@ -239,32 +244,90 @@ struct snapuq_standardize {
     int32_t shift;
 };
 
-/* Diagonal Gaussian head: predicts the pooled activation after a block from
- * the one before it. in_channels and rank are at most 256, channels at most 2048;
- * weights lie in [-127, 127]. */
-struct snapuq_gaussian_head_s8 {
+/* What a head predicts: the pooled activation after a block from the one before
+ * it. components * channels rows; row i predicts channel i % channels. in_channels
+ * and rank are at most 256, channels at most 2048; weights lie in [-127, 127]. */
+struct snapuq_head_s8 {
     int32_t in_channels;
     int32_t channels;
+    int32_t components;                /* 1, or those of a mixture */
     int32_t rank;                      /* 0: projector folded into the two heads */
     struct snapuq_standardize before;  /* -> Q10, saturated to int16 */
-    struct snapuq_standardize after;   /* -> Q16; its offset also holds minus the mean's bias */
+    struct snapuq_standardize after;   /* -> Q16; its offset, by row, holds minus the mean's bias */
     const int8_t *projector;           /* [rank][in_channels]; unused with rank 0 */
     struct snapuq_multiplier latent;   /* projector accumulator -> int16 */
-    const int8_t *mean_weights;        /* [channels][rank ? rank : in_channels] */
+    const int8_t *mean_weights;        /* [rows][rank ? rank : in_channels] */
     struct snapuq_multiplier mean;     /* accumulator -> Q16 */
     const int8_t *xi_weights;          /* the shape of mean_weights */
-    const int32_t *xi_bias;            /* [channels], accumulator units */
+    const int32_t *xi_bias;            /* [rows], accumulator units */
     struct snapuq_multiplier xi;       /* accumulator -> steps of the table */
     int32_t xi_zero_point;
     const uint16_t *inverse_sigma_q9;  /* [256], entry xi + 128 */
+    const int8_t *class_mean;          /* [classes][channels], belongs to the mean; 0: none */
+    struct snapuq_multiplier class_scale; /* class_mean -> Q16 */
 };
 
-/* int16 elements of scratch that snapuq_surprisal_s8 needs. */
-#define SNAPUQ_SURPRISAL_SCRATCH(in_channels, rank) ((in_channels) + (rank))
+/* int16 elements of scratch that snapuq_residual_s8 needs. */
+#define SNAPUQ_RESIDUAL_SCRATCH(in_channels, rank) ((in_channels) + (rank))
 
-/* Mean squared standardized residual e, Q16, saturated to INT32_MAX. */
-uint32_t snapuq_surprisal_s8(const struct snapuq_gaussian_head_s8 *head, const int32_t *sum_before,
-                             const int32_t *sum_after, int16_t *scratch);
+/* u_q12[i], below 2^26 in size: (activation - mean) / sigma of each row. predicted: the class,
+ * which only a head with class_mean looks at. inverse_sigma_q9 [rows] may be 0. The latent
+ * stays at scratch, or at scratch + in_channels where the head has a rank. */
+void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_before,
+                        const int32_t *sum_after, int32_t predicted, int16_t *scratch,
+                        int32_t *u_q12, uint16_t *inverse_sigma_q9);
+
+/* The energies of the likelihoods: e >= 0, Q16, saturated to INT32_MAX, of u_q12 [channels]. */
+
+/* Gaussian: mean(u^2) */
+uint32_t snapuq_energy_gaussian_q16(const int32_t *u_q12, int32_t channels);
+
+/* Student-t: mean((nu + 1) ln(1 + u^2 / nu)), 1 <= nu < 64 */
+struct snapuq_energy_student_t {
+    int32_t inverse_nu_q16, nu_plus_1_q16;
+    const uint16_t *log2_q15; /* [257] */
+};
+
+uint32_t snapuq_energy_student_t_q16(const struct snapuq_energy_student_t *energy,
+                                     const int32_t *u_q12, int32_t channels);
+
+/* Huber: mean(2 rho(u)), quadratic up to delta, linear beyond; delta < 16 */
+struct snapuq_energy_huber {
+    int32_t delta_q12;
+};
+
+uint32_t snapuq_energy_huber_q16(const struct snapuq_energy_huber *energy, const int32_t *u_q12,
+                                 int32_t channels);
+
+/* Diagonal plus low rank: mean(u^2) less what B B^T explains of it, in floating point. */
+struct snapuq_energy_lowrank {
+    int32_t factors;     /* k, [1, 16] */
+    const float *factor; /* B [channels][k] */
+};
+
+/* float elements of scratch that snapuq_energy_lowrank_f32 needs. */
+#define SNAPUQ_LOWRANK_SCRATCH(factors) ((factors) * ((factors) + 2))
+
+uint32_t snapuq_energy_lowrank_f32(const struct snapuq_energy_lowrank *energy,
+                                   const int32_t *u_q12, const uint16_t *inverse_sigma_q9,
+                                   int32_t channels, float *scratch);
+
+#define SNAPUQ_COMPONENTS_MAX 8
+
+/* Mixture: how far the log density lies below that of a residual of zero, times 2 / channels.
+ * u_q12 and inverse_sigma_q9 are [components][channels]. */
+struct snapuq_energy_mixture {
+    int32_t components;             /* [1, SNAPUQ_COMPONENTS_MAX] */
+    int32_t inputs;                 /* of the latent */
+    const int8_t *weights;          /* [components][inputs]: logits of the shares */
+    const int32_t *bias;            /* [components], accumulator units */
+    struct snapuq_multiplier logit; /* accumulator -> Q16 */
+    const uint16_t *log2_q15;       /* [257] */
+};
+
+uint32_t snapuq_energy_mixture_q16(const struct snapuq_energy_mixture *energy,
+                                   const int32_t *u_q12, const uint16_t *inverse_sigma_q9,
+                                   int32_t channels, const int16_t *latent);
 
 /* S = sum_l weight_q16[l] * surprisal_q16[l], rounded; weights sum to 65536. */
 uint32_t snapuq_score_q16(const uint32_t *surprisal_q16, const uint32_t *weight_q16, int32_t taps);
@@ -276,6 +339,9 @@ int32_t snapuq_argmax_s8(const int8_t *logits, int32_t classes);
 
 /* ln(value), Q16; value 0 counts as 1. log2_q15[i] = log2(1 + i / 256), i = 0..256. */
 int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15);
+
+/* exp(-value), Q16. */
+uint32_t snapuq_exp_q16(uint64_t value_q16);
 
 /* 1 / (1 + exp(-t)), Q16. tail_q16[i] = 1 / (1 + exp(i / 16)), i = 0..256. */
 uint32_t snapuq_sigmoid_q16(int64_t t_q16, const uint16_t *tail_q16);

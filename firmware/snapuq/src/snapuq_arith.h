@@ -48,6 +48,20 @@ static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, 
     return snapuq_requantize_down(value, mantissa, shift);
 }
 
+/* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because the
+ * compiler's 64-bit division alone takes half as much flash as all of a head's code. */
+static inline uint32_t snapuq_mean_q16(uint64_t total, uint32_t count)
+{
+    const uint32_t high = (uint32_t)(total >> 32), low = (uint32_t)total;
+    if (high >= count) {
+        return INT32_MAX;
+    }
+    const uint32_t middle = (high << 16) | (low >> 16);
+    const uint32_t rest = ((middle % count) << 16) | (low & 65535);
+    const uint32_t mean = ((middle / count) << 16) | (rest / count);
+    return mean > INT32_MAX ? INT32_MAX : mean;
+}
+
 /* clamp(scaled + zero_point, min, max), safe for every scaled. */
 static inline int8_t snapuq_place(int32_t scaled, int32_t zero_point, int32_t min, int32_t max)
 {

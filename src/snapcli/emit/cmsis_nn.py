@@ -50,7 +50,7 @@ _SOFTMAX_CLASSES_MAX = 255
 _DIMS_BYTES = 16
 _CONV_PARAMS_BYTES, _DEPTHWISE_PARAMS_BYTES, _POOL_PARAMS_BYTES = 40, 44, 24
 _QUANT_BYTES = 8
-_HEAD_BYTES = 84
+_HEAD_BYTES = 100
 
 
 class CmsisNn:
@@ -59,8 +59,8 @@ class CmsisNn:
     name = CMSIS_NN
     fuses = False
     prelude = _PRELUDE
-    head_header = "arm_snap_surprisal_s8.h"
-    head_type = "arm_snap_surprisal_params"
+    head_header = "arm_snap_residual_s8.h"
+    head_type = "arm_snap_residual_params"
 
     def __init__(self, fallback: KernelSet) -> None:
         self.fallback = fallback
@@ -69,14 +69,14 @@ class CmsisNn:
         lowered = _lower(layer, graph, pointers, scratch)
         return lowered or self.fallback.lower(layer, graph, pointers, scratch)
 
-    def lower_head(self, site: HeadSite) -> Lowered:
-        return _lower_head(site)
+    def lower_residual(self, site: HeadSite) -> Lowered:
+        return _lower_residual(site)
 
 
-def _lower_head(site: HeadSite) -> Lowered:
-    head, name = site.head, site.name
-    shifts = (m.shift for m in (head.before, head.after, head.latent, head.mean, head.xi))
-    if min(shifts) < _SHIFT_MIN:
+def _lower_residual(site: HeadSite) -> Lowered:
+    head, name = site.head.residual, site.name
+    scales = (head.before, head.after, head.latent, head.mean, head.xi, head.class_scale)
+    if min(scale.shift for scale in scales) < _SHIFT_MIN:
         raise ConfigError(
             f"the head {name} has a multiplier that is too small for CMSIS-NN",
             "Use --kernels reference.",
@@ -92,6 +92,7 @@ def _lower_head(site: HeadSite) -> Lowered:
     members = {
         "in_channels": head.in_channels,
         "channels": head.channels,
+        "components": head.components,
         "rank": head.rank,
         **{
             side: f"{{{constant(f'{side}_multiplier', standardize.mantissa)}, "
@@ -107,14 +108,18 @@ def _lower_head(site: HeadSite) -> Lowered:
         "xi": _braces(*astuple(head.xi)),
         "xi_offset": head.xi_zero_point,
         "inverse_sigma_q9": site.table,
+        "class_mean": constant("class_mean", head.class_mean),
+        "class_scale": _braces(*astuple(head.class_scale)),
     }
     lines = "".join(f"    .{key} = {value},\n" for key, value in members.items())
     declared = f"const {CmsisNn.head_type} {name}"
-    size = 2 * (head.in_channels + head.rank)
-    arguments = (_context(site.scratch, size), f"&{name}", *site.sums, f"&{site.result}")
+    size, inverse_sigma = site.scratch.size_bytes, site.inverse_sigma
+    outputs = (site.u.name, inverse_sigma.name if inverse_sigma else "0")
+    context = _context(site.scratch.name, size)
+    arguments = (context, f"&{name}", *site.sums, site.predicted, *outputs)
     return Lowered(
         definitions="\n".join([*arrays, f"{declared} = {{\n{lines}}};\n"]),
-        call=_call("arm_snap_surprisal_s8", *arguments),
+        call=_call("arm_snap_residual_s8", *arguments),
         constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes + _HEAD_BYTES,
         scratch_bytes=size,
         slack=(None, None),

@@ -104,7 +104,8 @@ project(snap_model C)
 file(GLOB sources CONFIGURE_DEPENDS snap_*.c {KERNELS}/*.c {theirs})
 add_library(snap_model STATIC ${{sources}})
 target_include_directories(snap_model PUBLIC . {" ".join(_includes(quiet))})
-set_target_properties(snap_model PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
+set_target_properties(snap_model PROPERTIES
+  C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   add_executable(example {EXAMPLE})

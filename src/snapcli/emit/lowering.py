@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from snapcli.fixedpoint import GaussianHeadS8
+from snapcli.fixedpoint import DeviceHead, EnergyLowrank, EnergyMixture
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -27,25 +27,82 @@ class Lowered:
 
 
 @dataclass(frozen=True)
+class HeadBuffer:
+    """Memory of the arena that a head uses while it runs, as a pointer of C."""
+
+    name: str
+    ctype: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class HeadSite:
     """A head and its surroundings in C.
 
-    name: of the constant it becomes. table: the inverse sigmas, which stand elsewhere. sums:
-    pointers to the pooled sums before and after the block. result: the uint32_t to write.
+    index: of the tap. name, energy: of the constants that head and likelihood become. table: the
+    inverse sigmas, which stand elsewhere. sums: pointers to the pooled sums before and after the
+    block. predicted: the class. result: the uint32_t to write.
     """
 
-    head: GaussianHeadS8
+    head: DeviceHead
+    index: int
     name: str
+    energy: str
     table: str
     sums: tuple[str, str]
-    scratch: str
+    predicted: str
     result: str
+
+    @property
+    def scratch(self) -> HeadBuffer:
+        """Behind the call that computes the residuals it holds the latent."""
+        head = self.head.residual
+        return self._buffer("scratch", "int16_t", 2 * (head.in_channels + head.rank))
+
+    @property
+    def u(self) -> HeadBuffer:
+        return self._buffer("u", "int32_t", 4 * self.head.residual.rows)
+
+    @property
+    def inverse_sigma(self) -> HeadBuffer | None:
+        """For the likelihoods that look at it."""
+        if not isinstance(self.head.energy, EnergyLowrank | EnergyMixture):
+            return None
+        return self._buffer("sigma", "uint16_t", 2 * self.head.residual.rows)
+
+    @property
+    def work(self) -> HeadBuffer | None:
+        """SNAPUQ_LOWRANK_SCRATCH"""
+        if not isinstance(self.head.energy, EnergyLowrank):
+            return None
+        k = self.head.energy.factors
+        return self._buffer("work", "float", 4 * k * (k + 2))
+
+    @property
+    def buffers(self) -> tuple[HeadBuffer, ...]:
+        found = (self.scratch, self.u, self.inverse_sigma, self.work)
+        return tuple(buffer for buffer in found if buffer)
+
+    def _buffer(self, name: str, ctype: str, size_bytes: int) -> HeadBuffer:
+        return HeadBuffer(f"head_{name}_{self.index}", ctype, size_bytes)
+
+
+@dataclass(frozen=True)
+class LoweredHead:
+    """A head as C: declarations of its constants, their definitions, the statements that write
+    the result, flash bytes and memory."""
+
+    declarations: tuple[str, ...]
+    definitions: str
+    calls: tuple[str, ...]
+    constant_bytes: int
+    buffers: tuple[HeadBuffer, ...]
 
 
 class KernelSet(Protocol):
     """name is what the command line calls it; fuses: it computes what graph/fusion.py makes;
-    prelude stands in front of the definitions of
-    layers, head_header in front of those of heads, which have the C type head_type."""
+    prelude stands in front of the definitions of layers, head_header in front of those of heads,
+    whose residuals take parameters of the C type head_type."""
 
     name: str
     fuses: bool
@@ -57,6 +114,6 @@ class KernelSet(Protocol):
         """pointers: the C expression of every tensor's first element, by tensor name."""
         ...
 
-    def lower_head(self, site: HeadSite) -> Lowered:
-        """The constant, and the statement that writes the result."""
+    def lower_residual(self, site: HeadSite) -> Lowered:
+        """The constant, and the statement that computes the residuals."""
         ...

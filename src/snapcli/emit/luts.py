@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from snapcli.emit.names import table_name
+from snapcli.emit.energies import takes_logarithms
+from snapcli.emit.names import LOG2, table_name
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
 from snapcli.fixedpoint import MapGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
 from snapcli.graph.monitor import Monitor
 
-EXP, LOG2, TAIL = "snap_model_exp_q15", "snap_model_log2_q15", "snap_model_tail_q16"
+EXP, TAIL = "snap_model_exp_q15", "snap_model_tail_q16"
 BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
 
 
@@ -24,11 +25,13 @@ def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
 
 def tables(program: Program, monitor: Monitor) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {
-        table_name(program.pointers[tap.after]): head.inverse_sigma_q9
+        table_name(program.pointers[tap.after]): head.residual.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
     found[EXP] = monitor.confidence.exp_q15
     found |= shared_tables(monitor)
+    if any(takes_logarithms(head.energy) for head in monitor.body.heads):
+        found[LOG2] = log2_q15_table()
     return {name: table for name, table in found.items() if table.size}
 
 

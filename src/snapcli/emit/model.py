@@ -10,7 +10,6 @@ from snapcli.emit.decision import emit_decision, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
-from snapcli.emit.names import head_name
 from snapcli.emit.program import Program
 from snapcli.emit.steps import (
     HeadStep,
@@ -19,7 +18,6 @@ from snapcli.emit.steps import (
     Step,
     SumStep,
     classifier_start,
-    head_scratch,
     layer_scratch,
     moved,
     sum_buffer,
@@ -79,10 +77,7 @@ def _parts(program: Program, monitor: Monitor) -> str:
         f"extern const {types[table.dtype.name]} {name}[{table.size}];"
         for name, table in luts.tables(program, monitor).items()
     ]
-    lines += [
-        f"extern const {program.kernels.head_type} {head_name(program.pointers[tap.after])};"
-        for tap in monitor.body.taps
-    ]
+    lines += [line for head in program.heads for line in head.declarations]
     joined = "\n".join(lines)
     return (
         f"{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n"
@@ -121,11 +116,13 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
             network = isinstance(following, LayerStep | MoveStep)
             if monitor and i < start and not (network and i + 1 < start):
                 lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_BACKBONE);")
+            elif monitor and following and not network:
+                lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_CLASSIFIER);")
             continue
         assert monitor is not None
         if isinstance(steps[i - 1], LayerStep | MoveStep):
             lines.append(f"#ifndef {WITHOUT_HEADS}")
-        lines.append(f"    {_monitor_call(step, program)}")
+        lines += [f"    {call}" for call in _monitor_calls(step, program)]
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
         if following is None or isinstance(following, LayerStep | MoveStep):
@@ -155,8 +152,10 @@ def _pointers(program: Program) -> list[str]:
             name = sum_buffer(program.pointers[step.tensor])
             monitor.append(_pointer("int32_t", "const ", name, offsets[sum_buffer(step.tensor)]))
         elif isinstance(step, HeadStep):
-            name = head_scratch(step.index)
-            monitor.append(_pointer("int16_t", "const ", name, offsets[name]))
+            monitor += [
+                _pointer(buffer.ctype, "const ", buffer.name, offsets[buffer.name])
+                for buffer in program.heads[step.index].buffers
+            ]
     return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
 
 
@@ -174,14 +173,15 @@ def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
     return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
 
 
-def _monitor_call(step: SumStep | HeadStep, program: Program) -> str:
-    if isinstance(step, SumStep):
-        tensor, name = program.graph.tensors[step.tensor], program.pointers[step.tensor]
-        return (
-            f"snapuq_pool_sum_s8({name}, {tensor.positions}, {tensor.channels}, "
-            f"{tensor.zero_point}, {sum_buffer(name)});"
-        )
-    return program.heads[step.index].call
+def _monitor_calls(step: SumStep | HeadStep, program: Program) -> tuple[str, ...]:
+    if isinstance(step, HeadStep):
+        return program.heads[step.index].calls
+    tensor, name = program.graph.tensors[step.tensor], program.pointers[step.tensor]
+    function = "pool_sum" if step.length == tensor.channels else "pool_moments"
+    return (
+        f"snapuq_{function}_s8({name}, {tensor.positions}, {tensor.channels}, "
+        f"{tensor.zero_point}, {sum_buffer(name)});",
+    )
 
 
 def _trace(index: int, step: Step, program: Program) -> str:
@@ -190,7 +190,7 @@ def _trace(index: int, step: Step, program: Program) -> str:
         size = program.graph.tensors[step.target].size_bytes
     elif isinstance(step, SumStep):
         values = sum_buffer(program.pointers[step.tensor])
-        size = 4 * program.graph.tensors[step.tensor].channels
+        size = 4 * step.length
     else:
         assert isinstance(step, HeadStep)
         values, size = f"&result->surprisal_q16[{step.index}]", 4

@@ -9,13 +9,19 @@ _TAKEN = re.compile(
     "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
     "union|unsigned|void|volatile|while|asm|main|"
     "arena|result|probe|base|i|confidence|map|controller|threshold_q16|tap_weight_q16|context|"
-    r"(snap|snapuq|arm|cmsis|mem|str|u?int|head_scratch)[_\d]?\w*|\w+_(layer|sum|scratch|t)|[A-Z_\d]+"
+    r"(snap|snapuq|arm|cmsis|mem|str|u?int|head_(scratch|u|sigma|work))[_\d]?\w*|\w+_(layer|sum|scratch|t)|[A-Z_\d]+"
 )
+
+LOG2 = "snap_model_log2_q15"
 
 
 def head_name(tap: str) -> str:
     """tap: the C name of the tensor after the block."""
     return f"snap_model_head_{tap}"
+
+
+def energy_name(tap: str) -> str:
+    return f"snap_model_energy_{tap}"
 
 
 def table_name(tap: str) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
-from snapcli.emit.names import c_names, head_name, table_name
-from snapcli.emit.steps import MoveStep, Step, head_scratch, layer_scratch, lives, order, sum_buffer
-from snapcli.graph.body import Body, TapTensors
+from snapcli.emit.energies import lower_head
+from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredHead
+from snapcli.emit.names import c_names, energy_name, head_name, table_name
+from snapcli.emit.steps import MoveStep, Step, layer_scratch, lives, order, sum_buffer
+from snapcli.graph.body import Body
 from snapcli.graph.fusion import fuse_residuals
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.order import smallest_order
@@ -37,7 +38,7 @@ class Program:
     kernels: KernelSet
     pointers: dict[str, str]
     lowered: dict[str, Lowered]
-    heads: tuple[Lowered, ...]
+    heads: tuple[LoweredHead, ...]
     steps: list[Step]
     plain: Plan
     full: Plan
@@ -54,24 +55,18 @@ class Program:
 def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:
     """Layers are fused where the kernel set can do that and the arena does not grow by it."""
     results = (body.logits_tensor,) if body else tuple(dict.fromkeys(graph.outputs.values()))
-    taps = body.taps if body else ()
-    program = _build(graph, body, taps, results, kernels)
+    program = _build(graph, body, results, kernels)
     if kernels.fuses:
-        tapped = {name for tap in taps for name in (tap.before, tap.after)}
-        fused = fuse_residuals(graph, {*results, *tapped})
+        fused = fuse_residuals(graph, {*results, *(body.tapped if body else ())})
         if len(fused.layers) < len(graph.layers):
-            other = _build(fused, body, taps, results, kernels)
+            other = _build(fused, body, results, kernels)
             if other.full.arena_bytes <= program.full.arena_bytes:
                 return other
     return program
 
 
 def _build(
-    graph: Graph,
-    body: Body | None,
-    taps: tuple[TapTensors, ...],
-    results: tuple[str, ...],
-    kernels: KernelSet,
+    graph: Graph, body: Body | None, results: tuple[str, ...], kernels: KernelSet
 ) -> Program:
     named = c_names(graph.tensors)
     pointers = {name: named[graph.stored(name)] for name in graph.tensors}
@@ -79,22 +74,10 @@ def _build(
         layer.name: kernels.lower(layer, graph, pointers, layer_scratch(pointers[layer.target]))
         for layer in graph.layers
     }
-    heads = tuple(
-        kernels.lower_head(
-            HeadSite(
-                head,
-                head_name(pointers[tap.after]),
-                table_name(pointers[tap.after]),
-                (sum_buffer(pointers[tap.before]), sum_buffer(pointers[tap.after])),
-                head_scratch(i),
-                f"result->surprisal_q16[{i}]",
-            )
-        )
-        for i, (tap, head) in enumerate(zip(taps, body.heads if body else (), strict=True))
-    )
+    heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers)) if body else ()
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
-        steps = order(layers, taps, moves)
+        steps = order(graph, layers, body, moves)
         found = lives(graph, results, steps, lowered, heads)
         plain = plan_arena(found.network, slack=found.slack)
         full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
@@ -132,6 +115,26 @@ def _build(
     return Program(
         graph, body, results, kernels, pointers, lowered, heads, steps, plain=plain, full=full
     )
+
+
+def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
+    predicted = f"snapuq_argmax_s8({pointers[body.logits_tensor]}, SNAP_MODEL_CLASSES)"
+    found = []
+    for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
+        before, after = pointers[tap.before], pointers[tap.after]
+        found.append(
+            HeadSite(
+                head,
+                i,
+                head_name(after),
+                energy_name(after),
+                table_name(after),
+                (sum_buffer(before), sum_buffer(after)),
+                predicted if head.residual.class_mean.size else "0",
+                f"result->surprisal_q16[{i}]",
+            )
+        )
+    return found
 
 
 def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:

@@ -13,7 +13,7 @@ class Reference:
     fuses = True
     prelude = ""
     head_header = "snapuq.h"
-    head_type = "struct snapuq_gaussian_head_s8"
+    head_type = "struct snapuq_head_s8"
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         parameters = f"{pointers[layer.target]}_layer"
@@ -32,13 +32,14 @@ class Reference:
             slack=slack(layer),
         )
 
-    def lower_head(self, site: HeadSite) -> Lowered:
-        head = site.head
-        call = f"snapuq_surprisal_s8(&{site.name}, {', '.join(site.sums)}, {site.scratch});"
+    def lower_residual(self, site: HeadSite) -> Lowered:
+        head, inverse_sigma = site.head.residual, site.inverse_sigma
+        outputs = (site.scratch.name, site.u.name, inverse_sigma.name if inverse_sigma else "0")
+        arguments = (f"&{site.name}", *site.sums, site.predicted, *outputs)
         return Lowered(
             definitions=struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
-            call=f"{site.result} =\n        {call}",
+            call=f"snapuq_residual_s8({', '.join(arguments)});",
             constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
-            scratch_bytes=2 * (head.in_channels + head.rank),
+            scratch_bytes=site.scratch.size_bytes,
             slack=(None, None),
         )

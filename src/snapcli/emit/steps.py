@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from snapcli.emit.lowering import Lowered
+from snapcli.emit.lowering import Lowered, LoweredHead
 from snapcli.fixedpoint import ConvAddS8, ConvS8
-from snapcli.graph.body import TapTensors
+from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.plan import Buffer
 
@@ -36,9 +36,10 @@ class MoveStep:
 
 @dataclass(frozen=True)
 class SumStep:
-    """The exact pooled sum of a tensor, right after it was computed."""
+    """The exact pooled sums of a tensor, `length` of them, right after it was computed."""
 
     tensor: str
+    length: int
 
     @property
     def label(self) -> str:
@@ -47,8 +48,12 @@ class SumStep:
 
 @dataclass(frozen=True)
 class HeadStep:
+    """As soon as all is there that the head looks at; logits: the tensor whose largest element
+    it waits for, if any."""
+
     index: int
     tap: TapTensors
+    logits: str | None = None
 
     @property
     def label(self) -> str:
@@ -62,10 +67,6 @@ def sum_buffer(tensor: str) -> str:
     return f"{tensor}_sum"
 
 
-def head_scratch(index: int) -> str:
-    return f"head_scratch_{index}"
-
-
 def layer_scratch(layer: str) -> str:
     return f"{layer}_scratch"
 
@@ -76,28 +77,45 @@ def moved(tensor: str) -> str:
 
 
 def order(
-    layers: Sequence[Layer], taps: Sequence[TapTensors], moves: Collection[str]
+    graph: Graph, layers: Sequence[Layer], body: Body | None, moves: Collection[str]
 ) -> list[Step]:
     """moves: tensors that move when they are complete."""
-    pooled = {name for tap in taps for name in (tap.before, tap.after)}
+    waiting = _heads(graph, body) if body else []
     steps: list[Step] = []
+    done: set[str] = set()
     for layer in layers:
         steps.append(LayerStep(layer))
+        done.add(layer.target)
         if layer.target in moves:
             steps.append(MoveStep(layer.target))
-        if layer.target in pooled:
-            steps.append(SumStep(layer.target))
-        steps += [HeadStep(i, t) for i, t in enumerate(taps) if t.after == layer.target]
+        if body and layer.target in body.tapped:
+            steps.append(SumStep(layer.target, body.pooled_length(layer.target)))
+        ready = [step for step, needs in waiting if needs <= done]
+        waiting = [(step, needs) for step, needs in waiting if step not in ready]
+        steps += ready
     return steps
 
 
+def _heads(graph: Graph, body: Body) -> list[tuple[HeadStep, set[str]]]:
+    """Each head with the tensors that must be complete before it."""
+    found: list[tuple[HeadStep, set[str]]] = []
+    for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
+        by_class = head.residual.class_mean.size > 0
+        logits = graph.stored(body.logits_tensor) if by_class else None
+        needs = {tap.before, tap.after, logits} if logits else {tap.before, tap.after}
+        found.append((HeadStep(i, tap, logits), needs))
+    return found
+
+
 def classifier_start(steps: list[Step]) -> int:
-    """Index of the first step after the last convolution and all that hangs on it."""
+    """Index of the first step after the last convolution and all that hangs on it, but for heads
+    that wait for the classifier."""
     last = max(
         (
             i
             for i, step in enumerate(steps)
-            if isinstance(step, SumStep | HeadStep)
+            if isinstance(step, SumStep)
+            or (isinstance(step, HeadStep) and step.logits is None)
             or (isinstance(step, LayerStep) and isinstance(step.layer.kernel, ConvS8 | ConvAddS8))
         ),
         default=-1,
@@ -123,7 +141,7 @@ def lives(
     results: Collection[str],
     steps: Sequence[Step],
     lowered: Mapping[str, Lowered],
-    heads: Sequence[Lowered],
+    heads: Sequence[LoweredHead],
 ) -> Lives:
     """results: tensors that the caller reads at the end."""
     born: dict[str, int] = {}
@@ -163,15 +181,17 @@ def lives(
             slack[after, step.target] = -size  # a move may overlap as it likes
         elif isinstance(step, SumStep):
             name = sum_buffer(step.tensor)
-            create(name, 4 * graph.tensors[step.tensor].channels, i)
+            create(name, 4 * step.length, i)
             dies[place[graph.stored(step.tensor)]] = i
             monitor.add(name)
         else:
-            name = head_scratch(step.index)
-            create(name, heads[step.index].scratch_bytes, i)
-            monitor.add(name)
+            for buffer in heads[step.index].buffers:
+                create(buffer.name, buffer.size_bytes, i)
+                monitor.add(buffer.name)
             for tensor in (step.tap.before, step.tap.after):
                 dies[sum_buffer(tensor)] = i
+            if step.logits:
+                dies[place[step.logits]] = i
     for name in results:
         dies[place[graph.stored(name)]] = len(steps) + 1
     found = [Buffer(name, sizes[name], born[name], dies[name]) for name in born]

@@ -74,7 +74,7 @@ def struct(value: Any, name: str, given: Mapping[str, str], static: bool = True)
             return body(path, part)
         if isinstance(part, tuple) and is_dataclass(part[0]):
             items = "".join(f"    {body(f'{path}_{k}', item)},\n" for k, item in enumerate(part))
-            head = f"static const struct snapuq_{_snake(type(part[0]))} {path}[{len(part)}]"
+            head = f"static const {struct_type(part[0])} {path}[{len(part)}]"
             arrays.append(f"{head} = {{\n{items}}};\n")
             return path
         if isinstance(part, tuple):
@@ -86,7 +86,7 @@ def struct(value: Any, name: str, given: Mapping[str, str], static: bool = True)
         for f in fields(value)
     }
     lines = "".join(f"    .{key} = {text},\n" for key, text in {**members, **given}.items())
-    head = f"{'static ' if static else ''}const struct snapuq_{_snake(type(value))} {name}"
+    head = f"{'static ' if static else ''}const {struct_type(value)} {name}"
     return "\n".join([*arrays, f"{head} = {{\n{lines}}};\n"])
 
 
@@ -108,6 +108,7 @@ def _words(value: Any) -> int:
     return len(value) if isinstance(value, tuple) else 1
 
 
-def _snake(kind: type) -> str:
-    """FullyConnectedS8 -> fully_connected_s8"""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+def struct_type(value: Any) -> str:
+    """A FullyConnectedS8 is a struct snapuq_fully_connected_s8."""
+    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", type(value).__name__).lower()
+    return f"struct snapuq_{snake}"

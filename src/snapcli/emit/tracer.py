@@ -102,5 +102,5 @@ def _kind(program: Program, index: int) -> tuple[np.dtype, tuple[int, ...]]:
         tensor = program.graph.tensors[step.target]
         return np.dtype(tensor.dtype), tensor.shape
     if isinstance(step, SumStep):
-        return np.dtype("<i4"), (program.graph.tensors[step.tensor].channels,)
+        return np.dtype("<i4"), (step.length,)
     return np.dtype("<u4"), ()

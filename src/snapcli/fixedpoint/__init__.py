@@ -35,6 +35,12 @@ from snapcli.fixedpoint.copy import (
     slice_copy,
     transpose_copy,
 )
+from snapcli.fixedpoint.energy_gaussian import EnergyGaussian, energy_gaussian_q16
+from snapcli.fixedpoint.energy_huber import EnergyHuber, energy_huber_q16
+from snapcli.fixedpoint.energy_lowrank import EnergyLowrank, energy_lowrank_f32
+from snapcli.fixedpoint.energy_mixture import EnergyMixture, energy_mixture_q16
+from snapcli.fixedpoint.energy_student_t import EnergyStudentT, energy_student_t_q16
+from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
 from snapcli.fixedpoint.ln import ln_q16, log2_q15_table
 from snapcli.fixedpoint.lut import (
@@ -65,7 +71,7 @@ from snapcli.fixedpoint.output import (
     output_s8,
 )
 from snapcli.fixedpoint.pool import PoolS8, average_pool_s8, max_pool_s8, reduce_max_pool
-from snapcli.fixedpoint.pool_sum import pool_sum_s8
+from snapcli.fixedpoint.pool_sum import pool_moments_s8, pool_sum_s8
 from snapcli.fixedpoint.quantize import (
     DequantizeS8F32,
     QuantizeF32S8,
@@ -80,16 +86,13 @@ from snapcli.fixedpoint.requantize import (
     requantize,
     requantize_once,
 )
+from snapcli.fixedpoint.residual import HeadS8, Residual, Standardize, residual_s8
 from snapcli.fixedpoint.resize_nearest import ResizeNearestS8, nearest_index, resize_nearest_s8
 from snapcli.fixedpoint.score import quantize_weights_q16, score_q16
+from snapcli.fixedpoint.sigma import inverse_sigma_q9_table
 from snapcli.fixedpoint.sigmoid import sigmoid_q16, sigmoid_tail_q16_table
 from snapcli.fixedpoint.softmax import SoftmaxS8, softmax_of, softmax_s8
-from snapcli.fixedpoint.surprisal import (
-    GaussianHeadS8,
-    Standardize,
-    inverse_sigma_q9_table,
-    surprisal_s8,
-)
+from snapcli.fixedpoint.surprisal import DeviceHead, Energy, energy_q16, surprisal_q16
 
 __all__ = [
     "AddS8",
@@ -101,8 +104,15 @@ __all__ = [
     "ConvS8",
     "CopyS8",
     "DequantizeS8F32",
+    "DeviceHead",
+    "Energy",
+    "EnergyGaussian",
+    "EnergyHuber",
+    "EnergyLowrank",
+    "EnergyMixture",
+    "EnergyStudentT",
     "FullyConnectedS8",
-    "GaussianHeadS8",
+    "HeadS8",
     "LutS8",
     "MapGated",
     "MapIsotonic",
@@ -115,6 +125,7 @@ __all__ = [
     "PoolS8",
     "Quantization",
     "QuantizeF32S8",
+    "Residual",
     "ResizeNearestS8",
     "SoftmaxS8",
     "Standardize",
@@ -138,7 +149,14 @@ __all__ = [
     "depthwise_conv_s8",
     "dequantize_s8_f32",
     "doubt_q16",
+    "energy_gaussian_q16",
+    "energy_huber_q16",
+    "energy_lowrank_f32",
+    "energy_mixture_q16",
+    "energy_q16",
+    "energy_student_t_q16",
     "error_logit_q16",
+    "exp_q16",
     "fully_connected_s8",
     "hard_swish_table",
     "inverse_sigma_q9_table",
@@ -160,6 +178,7 @@ __all__ = [
     "output_s8",
     "pad_of",
     "pad_s8",
+    "pool_moments_s8",
     "pool_sum_s8",
     "quantize_f32_s8",
     "quantize_multiplier",
@@ -171,6 +190,7 @@ __all__ = [
     "requantize",
     "requantize_once",
     "requantize_table",
+    "residual_s8",
     "resize_nearest_s8",
     "score_q16",
     "sigmoid_q16",
@@ -179,7 +199,7 @@ __all__ = [
     "softmax_of",
     "softmax_s8",
     "sub_s8",
-    "surprisal_s8",
+    "surprisal_q16",
     "tanh_table",
     "transpose_copy",
 ]

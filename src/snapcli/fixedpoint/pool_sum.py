@@ -1,4 +1,4 @@
-"""Exact pooled activations (SPEC 1.3 step 1) <-> snapuq_pool_sum_s8.c."""
+"""Exact pooled activations (SPEC 1.3) <-> snapuq_pool_sum_s8.c, snapuq_pool_moments_s8.c."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,3 +12,22 @@ def pool_sum_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
     """
     flat = x.reshape(len(x), -1, x.shape[-1])
     return flat.sum(axis=1, dtype=np.int32) - np.int32(flat.shape[1] * zero_point)
+
+
+def pool_moments_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
+    """pool_sum_s8, and behind it the deviation over positions, times their number, rounded down.
+
+    x as for pool_sum_s8. Returns int32 [N, 2 channels]; both halves have the same unit.
+    """
+    total = pool_sum_s8(x, zero_point)
+    flat = x.reshape(len(x), -1, x.shape[-1]).astype(np.int64) - zero_point
+    squares = np.sum(flat * flat, axis=1)
+    spread = _square_root(flat.shape[1] * squares - total.astype(np.int64) ** 2)
+    return np.concatenate([total, spread.astype(np.int32)], axis=-1)
+
+
+def _square_root(value: NDArray[np.int64]) -> NDArray[np.int64]:
+    """floor(sqrt(value)), exact, of value in [0, 2^62)."""
+    root = np.sqrt(value.astype(np.float64)).astype(np.int64)
+    root -= root * root > value
+    return root + ((root + 1) * (root + 1) <= value)

@@ -1,17 +1,26 @@
-"""The part of the deployed whole that no map touches: int8 backbone, taps and integer heads."""
+"""The part of the deployed whole that no map touches: int8 backbone, taps and heads."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.graph.graph import Graph
+from snapcli.config import MEAN
+from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.reader import read_tflite
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
+_ENERGIES: dict[str, type[fx.Energy]] = {
+    "gaussian": fx.EnergyGaussian,
+    "student-t": fx.EnergyStudentT,
+    "huber": fx.EnergyHuber,
+    "lowrank": fx.EnergyLowrank,
+    "mixture": fx.EnergyMixture,
+}
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,12 @@ class RawScores:
 
 @dataclass(frozen=True, eq=False)
 class Body:
+    """statistics: what a tap is pooled to, as in TrainOptions."""
+
     graph: Graph
     taps: tuple[TapTensors, ...]
-    heads: tuple[fx.GaussianHeadS8, ...]
+    heads: tuple[fx.DeviceHead, ...]
+    statistics: str = MEAN
 
     @property
     def logits_tensor(self) -> str:
@@ -48,35 +60,49 @@ class Body:
     def classes(self) -> int:
         return self.graph.tensors[self.logits_tensor].size_bytes
 
+    @property
+    def tapped(self) -> set[str]:
+        """The tensors on both sides of every tap."""
+        return {name for tap in self.taps for name in (tap.before, tap.after)}
+
     def run(self, x: NDArray[np.int8]) -> RawScores:
-        names = {name for tap in self.taps for name in (tap.before, tap.after)}
-        found = self.graph.run(x, names | {self.logits_tensor})
-        sums = {
-            name: fx.pool_sum_s8(found[name], self.graph.tensors[name].zero_point) for name in names
-        }
-        surprisal = [
-            fx.surprisal_s8(head, sums[tap.before], sums[tap.after])
-            for tap, head in zip(self.taps, self.heads, strict=True)
-        ]
-        return RawScores(np.stack(surprisal, axis=-1), found[self.logits_tensor])
+        found = self.graph.run(x, self.tapped | {self.logits_tensor})
+        sums = {name: self.pooled(name, found[name]) for name in self.tapped}
+        logits = found[self.logits_tensor]
+        surprisal = [self.surprisal_q16(i, sums, logits) for i in range(len(self.taps))]
+        return RawScores(np.stack(surprisal, axis=-1), logits)
+
+    def pooled(self, name: str, activation: NDArray[np.int8]) -> NDArray[np.int32]:
+        return pooled_sums(self.graph.tensors[name], activation, self.statistics)
+
+    def pooled_length(self, name: str) -> int:
+        """Numbers that a tensor is pooled to."""
+        return self.graph.tensors[name].channels * (1 if self.statistics == MEAN else 2)
+
+    def surprisal_q16(
+        self, index: int, sums: Mapping[str, NDArray[np.int32]], logits: NDArray[np.int8]
+    ) -> NDArray[np.uint32]:
+        """Of one tap, uint32 [n]."""
+        tap = self.taps[index]
+        predicted = fx.argmax_s8(logits)
+        return fx.surprisal_q16(self.heads[index], sums[tap.before], sums[tap.after], predicted)
+
+
+def pooled_sums(tensor: Tensor, activation: NDArray[np.int8], statistics: str) -> NDArray[np.int32]:
+    """What a head sees of an activation [n, *shape]: int32 [n, channels], or twice as many."""
+    pool = fx.pool_sum_s8 if statistics == MEAN else fx.pool_moments_s8
+    return pool(activation, tensor.zero_point)
 
 
 def save_body(body: Body, tflite: bytes, folder: Path) -> None:
     """model_int8.tflite and heads_int8.npz, every array in the device's own type."""
     (folder / MODEL_FILE).write_bytes(tflite)
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {"statistics": np.array(body.statistics)}
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
+        kind = next(k for k, v in _ENERGIES.items() if isinstance(head.energy, v))
         arrays[f"{i}.tap"] = np.array([tap.before, tap.after])
-        for field in fields(head):
-            value = getattr(head, field.name)
-            if isinstance(value, fx.Standardize):
-                arrays[f"{i}.{field.name}.mantissa"] = value.mantissa
-                arrays[f"{i}.{field.name}.offset"] = value.offset
-                arrays[f"{i}.{field.name}.shift"] = np.array(value.shift)
-            elif isinstance(value, fx.Multiplier):
-                arrays[f"{i}.{field.name}"] = np.array([value.mantissa, value.shift])
-            else:
-                arrays[f"{i}.{field.name}"] = np.asarray(value)
+        arrays[f"{i}.energy"] = np.array(kind)
+        arrays |= _arrays(str(i), head.residual) | _arrays(f"{i}.energy", head.energy)
     np.savez(folder / HEADS_FILE, **arrays)  # type: ignore[arg-type]
 
 
@@ -85,28 +111,35 @@ def load_body(folder: Path) -> Body:
     graph = read_tflite((folder / MODEL_FILE).read_bytes())
     with np.load(folder / HEADS_FILE) as arrays:
         count = sum(name.endswith(".tap") for name in arrays)
-        heads = tuple(_load_head(arrays, str(i)) for i in range(count))
-        tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
-    return Body(graph, tensors, heads)
-
-
-def _load_head(arrays: Any, prefix: str) -> fx.GaussianHeadS8:
-    def multiplier(name: str) -> fx.Multiplier:
-        return fx.Multiplier(*(int(v) for v in arrays[f"{prefix}.{name}"]))
-
-    def standardize(name: str) -> fx.Standardize:
-        part = f"{prefix}.{name}"
-        return fx.Standardize(
-            arrays[f"{part}.mantissa"], arrays[f"{part}.offset"], int(arrays[f"{part}.shift"])
+        heads = tuple(
+            fx.DeviceHead(
+                _load(arrays, str(i), fx.HeadS8),
+                _load(arrays, f"{i}.energy", _ENERGIES[str(arrays[f"{i}.energy"])]),
+            )
+            for i in range(count)
         )
+        tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
+        return Body(graph, tensors, heads, str(arrays["statistics"]))
 
-    values: dict[str, Any] = {}
-    for field in fields(fx.GaussianHeadS8):
-        if field.name in ("before", "after"):
-            values[field.name] = standardize(field.name)
-        elif field.name in ("latent", "mean", "xi"):
-            values[field.name] = multiplier(field.name)
+
+def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:
+    """{prefix.field: array} of a parameter dataclass and of those inside of it."""
+    found: dict[str, NDArray[Any]] = {}
+    for field in fields(value):
+        name, part = f"{prefix}.{field.name}", getattr(value, field.name)
+        if is_dataclass(part):
+            found |= _arrays(name, part)
         else:
-            value = arrays[f"{prefix}.{field.name}"]
-            values[field.name] = value if value.ndim else int(value)
-    return fx.GaussianHeadS8(**values)
+            found[name] = np.asarray(part)
+    return found
+
+
+def _load(arrays: Mapping[str, NDArray[Any]], prefix: str, kind: Any) -> Any:
+    values: dict[str, Any] = {}
+    for name, part in get_type_hints(kind).items():
+        if is_dataclass(part):
+            values[name] = _load(arrays, f"{prefix}.{name}", part)
+        else:
+            value = arrays[f"{prefix}.{name}"]
+            values[name] = value if value.ndim else int(value)
+    return kind(**values)

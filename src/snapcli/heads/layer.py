@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from snapcli.config import TrainOptions
-from snapcli.fixedpoint.surprisal import EPS
+from snapcli.fixedpoint.sigma import EPS
 from snapcli.heads.gaussian import GaussianTraining
 from snapcli.heads.head import Head
 from snapcli.heads.huber import HuberTraining

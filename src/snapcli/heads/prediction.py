@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.fixedpoint.surprisal import EPS, VARIANCE_MAX, VARIANCE_MIN
+from snapcli.fixedpoint.sigma import EPS, VARIANCE_MAX, VARIANCE_MIN
 
 VARIANCE_RANGE = (VARIANCE_MIN, VARIANCE_MAX)
 

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from snapcli import fixedpoint as fx
-from snapcli.config import CalibrateOptions, QuantizeOptions
+from snapcli.config import MEAN, CalibrateOptions, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
-from snapcli.graph.body import Body, RawScores, TapTensors, save_body
+from snapcli.graph.body import Body, RawScores, TapTensors, pooled_sums, save_body
 from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict, on_device, quantize_map
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
@@ -91,13 +91,14 @@ def quantize(
     folder, calibrated = run.inputs("train"), run.inputs("calibrate")
     calibration = CalibrateOptions(**read_json(calibrated / "calibration.json")["options"])
     require_tensorflow()
-    dataset = load_dataset(run_recipe(run).train, on_progress)
+    trained = run_recipe(run).train
+    dataset = load_dataset(trained, on_progress)
     evaluation = Evaluation(dataset, calibration.limit)
     heads = load_heads(folder / "heads.npz")
     train = dataset.front_end(dataset.train.x[: max(options.samples, _RANGE_EXAMPLES)])
     model = load_model(folder / "model.keras")
     tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
-    body = build_body(read_tflite(tflite), heads, train)
+    body = build_body(read_tflite(tflite), heads, train, trained.statistics)
 
     raw = _run(body, evaluation, on_progress)
     decision, extra = _fit(body, raw, evaluation, calibration)
@@ -119,7 +120,7 @@ def quantize(
     return report
 
 
-def build_body(graph: Graph, heads: list[Head], train: np.ndarray) -> Body:
+def build_body(graph: Graph, heads: list[Head], train: np.ndarray, statistics: str = MEAN) -> Body:
     """Heads in integers, their ranges set by the pooled sums of the training images."""
     q = graph.tensors[graph.input].quantize(train)
     taps = tuple(TapTensors(graph.outputs[h.before], graph.outputs[h.after]) for h in heads)
@@ -127,9 +128,9 @@ def build_body(graph: Graph, heads: list[Head], train: np.ndarray) -> Body:
     integer = []
     for tap, head in zip(taps, heads, strict=True):
         before, after = graph.tensors[tap.before], graph.tensors[tap.after]
-        sums = fx.pool_sum_s8(found[tap.before], before.zero_point)
+        sums = pooled_sums(before, found[tap.before], statistics)
         integer.append(quantize_head(head, before, after, sums))
-    return Body(graph, taps, tuple(integer))
+    return Body(graph, taps, tuple(integer), statistics)
 
 
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:

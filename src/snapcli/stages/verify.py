@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.config import VerifyOptions
 from snapcli.emit import Program, build_program, emit_model
@@ -239,14 +238,15 @@ def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDA
     """What the monitor adds: pooled sums and surprisals."""
     found: dict[int, NDArray] = {}
     sums: dict[str, NDArray] = {}
+    body = program.body
+    if body is None:
+        return found
+    logits = tensors[program.graph.stored(body.logits_tensor)]
     for i, step in enumerate(program.steps):
         if isinstance(step, SumStep):
-            zero_point = program.graph.tensors[step.tensor].zero_point
-            found[i] = sums[step.tensor] = fx.pool_sum_s8(tensors[step.tensor], zero_point)
+            found[i] = sums[step.tensor] = body.pooled(step.tensor, tensors[step.tensor])
         elif isinstance(step, HeadStep):
-            assert program.body is not None
-            head = program.body.heads[step.index]
-            found[i] = fx.surprisal_s8(head, sums[step.tap.before], sums[step.tap.after])
+            found[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
     return found
 
 

@@ -19,7 +19,15 @@ from snapcli.graph.monitor import DeviceScores, Monitor
 from snapcli.graph.reader import read_tflite
 
 from ...golden.tflite_op import flatbuffer
-from ..tiny_monitor import INPUT_SHAPE, MAPS, random_inputs, tiny_body, tiny_monitor, tiny_ops
+from ..tiny_monitor import (
+    HEADS,
+    INPUT_SHAPE,
+    MAPS,
+    random_inputs,
+    tiny_body,
+    tiny_monitor,
+    tiny_ops,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -180,6 +188,17 @@ def test_c_follows_the_controller(
     assert np.any(found["abstain"] != monitor.run(x).abstain)
 
 
+@pytest.mark.parametrize("head", HEADS)
+def test_c_equals_the_reference_with_every_head(
+    head: str, tmp_path: Path, library: list[str]
+) -> None:
+    monitor, x = tiny_monitor(head=head), random_inputs(INPUTS, seed=4)
+    expected = monitor.run(x)
+    check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    plain = tiny_monitor().run(x).surprisal_q16
+    assert head == "gaussian" or np.any(expected.surprisal_q16 != plain)
+
+
 @pytest.mark.parametrize("kind", MAPS)
 def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=5)
@@ -268,18 +287,28 @@ def test_a_layer_may_have_any_name(name: str, tmp_path: Path, library: list[str]
     check(run(build(monitor, tmp_path, library), x, taps=2), monitor.replay(monitor.run(x)))
 
 
+BASELINE = ("-DSNAP_MODEL_WITHOUT_HEADS",)
+
+
 @pytest.mark.parametrize(
-    ("defines", "expected"),
+    ("head", "defines", "expected"),
     [
         # The two heads end where their blocks do; the rest of the backbone lies between.
-        ((), "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER MAP"),
-        (("-DSNAP_MODEL_WITHOUT_HEADS",), "BACKBONE BACKBONE BACKBONE CLASSIFIER"),
+        ("gaussian", (), "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER MAP"),
+        ("gaussian", BASELINE, "BACKBONE BACKBONE BACKBONE CLASSIFIER"),
+        # Only the sums stand where the blocks end; the heads wait for the class.
+        (
+            "class-mean",
+            (),
+            "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER HEADS CLASSIFIER MAP",
+        ),
+        ("class-mean", BASELINE, "BACKBONE BACKBONE BACKBONE CLASSIFIER CLASSIFIER"),
     ],
 )
 def test_every_stage_is_marked_when_it_ends(
-    defines: tuple[str, ...], expected: str, tmp_path: Path, library: list[str]
+    head: str, defines: tuple[str, ...], expected: str, tmp_path: Path, library: list[str]
 ) -> None:
-    program = build(tiny_monitor(), tmp_path, library, *defines)
+    program = build(tiny_monitor(head=head), tmp_path, library, *defines)
     (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
     assert " ".join(STAGES[s] for s in found["stage"][: found["marks"]]) == expected
 
@@ -310,10 +339,11 @@ def test_the_source_reads_as_the_network() -> None:
     assert sums == ["stem", "spatial", "block"]
 
 
-def test_sizes_are_those_of_the_arrays() -> None:
+@pytest.mark.parametrize("head", HEADS)
+def test_sizes_are_those_of_the_arrays(head: str) -> None:
     """constant_bytes is what the export check compares with the flash: count it in the C."""
-    emitted = emit(tiny_monitor())
-    width = {"int8_t": 1, "uint16_t": 2, "int32_t": 4, "uint32_t": 4}
+    emitted = emit(tiny_monitor(head=head))
+    width = {"int8_t": 1, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
     sources = "".join(t for name, t in emitted.files.items() if name.endswith(".c"))
     arrays = re.findall(r"^(?:static )?const (\w+) \w+\[(\d+)\]", sources, re.MULTILINE)
     weights = 2 * 4  # tap_weight_q16, which the sum leaves out beside kilobytes

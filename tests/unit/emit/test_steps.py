@@ -29,4 +29,9 @@ def test_a_move_behind_the_last_convolution_changes_nothing() -> None:
 
 def test_what_hangs_on_the_last_block_belongs_to_it() -> None:
     head = HeadStep(0, TapTensors("stem", "added"))
-    assert classifier_start([*layers()[:4], SumStep("added"), head, DENSE]) == 6
+    assert classifier_start([*layers()[:4], SumStep("added", 8), head, DENSE]) == 6
+
+
+def test_a_head_that_waits_for_the_class_does_not() -> None:
+    head = HeadStep(0, TapTensors("stem", "added"), "logits")
+    assert classifier_start([*layers()[:4], SumStep("added", 8), DENSE, head]) == 5

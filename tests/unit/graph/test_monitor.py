@@ -20,7 +20,7 @@ from snapcli.graph.decision import (
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor, load_monitor
 from snapcli.score.maps import GatedMap, IsotonicMap, LogisticMap, Map
 
-from ..tiny_monitor import MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tflite
+from ..tiny_monitor import HEADS, MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tflite
 
 FITTED: list[Map] = [
     GatedMap(-1.2, 0.9, 0.7, 0.1),
@@ -35,9 +35,11 @@ def save(monitor: Monitor, folder: Path) -> None:
     (folder / CALIBRATION_FILE).write_text(text)
 
 
-@pytest.mark.parametrize("kind", MAPS)
-def test_what_was_saved_computes_the_same(kind: str, tmp_path: Path) -> None:
-    monitor = tiny_monitor(kind)
+@pytest.mark.parametrize(
+    ("kind", "head"), [*((k, "gaussian") for k in MAPS), *(("gated", h) for h in HEADS)]
+)
+def test_what_was_saved_computes_the_same(kind: str, head: str, tmp_path: Path) -> None:
+    monitor = tiny_monitor(kind, head)
     save(monitor, tmp_path)
     x = random_inputs(50)
     expected, found = monitor.run(x), load_monitor(tmp_path).run(x)

@@ -1,4 +1,4 @@
-#include "arm_snap_surprisal_s8.h"
+#include "arm_snap_residual_s8.h"
 
 #include "arm_nnsupportfunctions.h"
 
@@ -14,12 +14,6 @@ __STATIC_FORCEINLINE int32_t requantize(int32_t val, const int32_t multiplier, c
     return arm_nn_requantize(val, multiplier, MIN(shift, 0));
 }
 
-/* Does not saturate: the sum of two int32 numbers. */
-__STATIC_FORCEINLINE int64_t standardize(const arm_snap_standardize *params, const int32_t channel, const int32_t sum)
-{
-    return (int64_t)requantize(sum, params->multiplier[channel], params->shift) + params->offset[channel];
-}
-
 /* Where element i of a vector stands: in the order in which read_and_pad_reordered()
  * unpacks four weights, so that SMLAD takes both as they come. */
 __STATIC_FORCEINLINE int32_t place(const int32_t i, const int32_t length)
@@ -33,6 +27,22 @@ __STATIC_FORCEINLINE int32_t place(const int32_t i, const int32_t length)
     (void)length;
 #endif
     return i;
+}
+
+/* place() undone, for those who read the latent in its own order. */
+__STATIC_FORCEINLINE void restore_order(int16_t *z, const int32_t length)
+{
+#if defined(ARM_MATH_DSP)
+    for (int32_t i = 0; i < (length & ~3); i += 4)
+    {
+        const int16_t second = z[i + 2];
+        z[i + 2] = z[i + 1];
+        z[i + 1] = second;
+    }
+#else
+    (void)z;
+    (void)length;
+#endif
 }
 
 /* Adds the products of z with a row of each of two matrices, and moves both on to their
@@ -75,32 +85,18 @@ __STATIC_FORCEINLINE void dot_2(const int8_t **weights_0,
     *sum_1 = acc_1;
 }
 
-/* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because
- * the compiler's 64-bit division is large. */
-static uint32_t mean_of(const uint64_t total, const uint32_t count)
-{
-    const uint32_t high = (uint32_t)(total >> 32);
-    const uint32_t low = (uint32_t)total;
-    if (high >= count)
-    {
-        return NN_Q31_MAX;
-    }
-    const uint32_t middle = (high << 16) | (low >> 16);
-    const uint32_t rest = ((middle % count) << 16) | (low & 0xFFFF);
-    const uint32_t mean = ((middle / count) << 16) | (rest / count);
-    return MIN(mean, (uint32_t)NN_Q31_MAX);
-}
-
-int32_t arm_snap_surprisal_s8_get_buffer_size(const arm_snap_surprisal_params *params)
+int32_t arm_snap_residual_s8_get_buffer_size(const arm_snap_residual_params *params)
 {
     return (params->in_channels + params->rank) * (int32_t)sizeof(int16_t);
 }
 
-arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
-                                          const arm_snap_surprisal_params *params,
-                                          const int32_t *sum_before,
-                                          const int32_t *sum_after,
-                                          uint32_t *surprisal_q16)
+arm_cmsis_nn_status arm_snap_residual_s8(const cmsis_nn_context *ctx,
+                                         const arm_snap_residual_params *params,
+                                         const int32_t *sum_before,
+                                         const int32_t *sum_after,
+                                         const int32_t predicted,
+                                         int32_t *u_q12,
+                                         uint16_t *inverse_sigma_q9)
 {
     int16_t *z = (int16_t *)ctx->buf;
     int32_t inputs = params->in_channels;
@@ -112,7 +108,8 @@ arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
 
     for (int32_t c = 0; c < inputs; c++)
     {
-        const int64_t x = standardize(&params->before, c, sum_before[c]);
+        const int64_t x = (int64_t)requantize(sum_before[c], params->before.multiplier[c], params->before.shift) +
+            params->before.offset[c];
         z[place(c, inputs)] = (int16_t)CLAMP(x, NN_Q15_MAX, NN_Q15_MIN);
     }
 
@@ -141,24 +138,36 @@ arm_cmsis_nn_status arm_snap_surprisal_s8(const cmsis_nn_context *ctx,
 
     const int8_t *mean_weights = params->mean_weights;
     const int8_t *xi_weights = params->xi_weights;
-    uint64_t total_q24 = 0;
-    for (int32_t i = 0; i < params->channels; i++)
+    const int8_t *class_mean = params->class_mean ? params->class_mean + predicted * params->channels : NULL;
+    int32_t row = 0;
+    for (int32_t k = 0; k < params->components; k++)
     {
-        int32_t mean = 0;
-        int32_t xi = params->xi_bias[i];
-        dot_2(&mean_weights, &xi_weights, z, inputs, &mean, &xi);
-        mean = requantize(mean, params->mean.multiplier, params->mean.shift);
-        xi = requantize(xi, params->xi.multiplier, params->xi.shift);
-        /* The offset comes after the limits, because adding it first could overflow. */
-        xi = CLAMP(xi, NN_Q7_MAX - params->xi_offset, NN_Q7_MIN - params->xi_offset) + params->xi_offset;
+        for (int32_t c = 0; c < params->channels; c++, row++)
+        {
+            int32_t mean = 0;
+            int32_t xi = params->xi_bias[row];
+            dot_2(&mean_weights, &xi_weights, z, inputs, &mean, &xi);
+            mean = requantize(mean, params->mean.multiplier, params->mean.shift);
+            xi = requantize(xi, params->xi.multiplier, params->xi.shift);
+            /* The offset comes after the limits, because adding it first could overflow. */
+            xi = CLAMP(xi, NN_Q7_MAX - params->xi_offset, NN_Q7_MIN - params->xi_offset) + params->xi_offset;
 
-        const int64_t difference = standardize(&params->after, i, sum_after[i]) - mean;
-        const int32_t residual_q16 = (int32_t)CLAMP(difference, RESIDUAL_LIMIT_Q16, -RESIDUAL_LIMIT_Q16);
-        const int64_t product = (int64_t)residual_q16 * params->inverse_sigma_q9[xi + 128];
-        const int32_t u_q12 = (int32_t)((product + (1 << 12)) >> 13);
-        total_q24 += (uint64_t)((int64_t)u_q12 * u_q12);
+            int64_t difference = (int64_t)requantize(sum_after[c], params->after.multiplier[c], params->after.shift) +
+                params->after.offset[row] - mean;
+            if (class_mean)
+            {
+                difference -= requantize(class_mean[c], params->class_scale.multiplier, params->class_scale.shift);
+            }
+            const int32_t residual_q16 = (int32_t)CLAMP(difference, RESIDUAL_LIMIT_Q16, -RESIDUAL_LIMIT_Q16);
+            const uint16_t inverse_q9 = params->inverse_sigma_q9[xi + 128];
+            u_q12[row] = (int32_t)(((int64_t)residual_q16 * inverse_q9 + (1 << 12)) >> 13);
+            if (inverse_sigma_q9)
+            {
+                inverse_sigma_q9[row] = inverse_q9;
+            }
+        }
     }
 
-    *surprisal_q16 = mean_of(total_q24 >> 8, (uint32_t)params->channels);
+    restore_order(z, inputs);
     return ARM_CMSIS_NN_SUCCESS;
 }

@@ -1,16 +1,18 @@
-"""surprisal_s8 against the Gaussian head it was quantized from, in float."""
+"""residual_s8 against the head it was quantized from, in float."""
 
 import numpy as np
 import pytest
 
 from snapcli.fixedpoint import (
-    GaussianHeadS8,
+    DeviceHead,
+    EnergyGaussian,
+    HeadS8,
     Multiplier,
     Standardize,
     inverse_sigma_q9_table,
     quantize_multiplier,
     quantize_multipliers_shared,
-    surprisal_s8,
+    surprisal_q16,
 )
 
 IN_CHANNELS, CHANNELS, XI_STEP = 24, 40, 0.05
@@ -26,6 +28,11 @@ def standardize(mean: np.ndarray, std: np.ndarray, one: int) -> Standardize:
     return Standardize(mantissa, np.rint(-one * mean / std).astype(np.int32), shift)
 
 
+def surprisal(head: HeadS8, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    nobody = np.zeros(len(before), np.int32)
+    return surprisal_q16(DeviceHead(head, EnergyGaussian()), before, after, nobody)
+
+
 @pytest.mark.parametrize("rank", [0, 8])
 def test_surprisal_is_close_to_float(rank: int) -> None:
     rng = np.random.default_rng(rank)
@@ -39,9 +46,10 @@ def test_surprisal_is_close_to_float(rank: int) -> None:
 
     after = standardize(after_mean, after_std, 1 << 16)
     offset = after.offset - np.rint(mean_bias * (1 << 16)).astype(np.int32)
-    head = GaussianHeadS8(
+    head = HeadS8(
         in_channels=IN_CHANNELS,
         channels=CHANNELS,
+        components=1,
         rank=rank,
         before=standardize(before_mean, before_std, 1 << 10),
         after=Standardize(after.mantissa, offset, after.shift),
@@ -54,6 +62,8 @@ def test_surprisal_is_close_to_float(rank: int) -> None:
         xi=quantize_multiplier(wx_scale / 1024 / XI_STEP),
         xi_zero_point=5,
         inverse_sigma_q9=inverse_sigma_q9_table(XI_STEP, 5),
+        class_mean=np.zeros((0, CHANNELS), np.int8),
+        class_scale=Multiplier(0, 0),
     )
     sum_before = np.rint(rng.normal(before_mean, before_std, (500, IN_CHANNELS))).astype(np.int32)
     sum_after = np.rint(rng.normal(after_mean, after_std, (500, CHANNELS))).astype(np.int32)
@@ -66,7 +76,7 @@ def test_surprisal_is_close_to_float(rank: int) -> None:
     sigma2 = np.log1p(np.exp(np.clip(xi, -133 * XI_STEP, 122 * XI_STEP))) + 1e-8
     expected = np.mean(((sum_after - after_mean) / after_std - mean) ** 2 / sigma2, axis=-1)
 
-    actual = surprisal_s8(head, sum_before, sum_after) / 65536
+    actual = surprisal(head, sum_before, sum_after) / 65536
     # A step of xi is 5 %, rounded to half of that, and averages out over the channels.
     np.testing.assert_allclose(actual, expected, rtol=0.02)
 
@@ -80,9 +90,10 @@ def test_inverse_sigma_table_is_bounded_and_falls() -> None:
 
 def test_surprisal_of_the_predicted_mean_is_zero() -> None:
     still = Standardize(np.zeros(2, np.int32), np.zeros(2, np.int32), 0)
-    head = GaussianHeadS8(
+    head = HeadS8(
         in_channels=2,
         channels=2,
+        components=1,
         rank=0,
         before=still,
         after=still,
@@ -95,6 +106,8 @@ def test_surprisal_of_the_predicted_mean_is_zero() -> None:
         xi=Multiplier(2**30, 0),
         xi_zero_point=0,
         inverse_sigma_q9=inverse_sigma_q9_table(0.1, 0),
+        class_mean=np.zeros((0, 2), np.int8),
+        class_scale=Multiplier(0, 0),
     )
     sums = np.array([[100, -7], [3, 2**31 - 1]], np.int32)
-    assert surprisal_s8(head, sums, sums).tolist() == [0, 0]
+    assert surprisal(head, sums, sums).tolist() == [0, 0]

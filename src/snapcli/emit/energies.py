@@ -1,0 +1,61 @@
+"""The energy of a head's likelihood as C, whichever kernel set computed its residuals."""
+
+from dataclasses import fields
+
+from snapcli.emit import names
+from snapcli.emit.lowering import HeadSite, KernelSet, LoweredHead
+from snapcli.emit.text import constant_bytes, struct, struct_type
+from snapcli.fixedpoint import (
+    Energy,
+    EnergyGaussian,
+    EnergyHuber,
+    EnergyLowrank,
+    EnergyMixture,
+    EnergyStudentT,
+)
+
+_FUNCTIONS: dict[type[Energy], str] = {
+    EnergyGaussian: "snapuq_energy_gaussian_q16",
+    EnergyStudentT: "snapuq_energy_student_t_q16",
+    EnergyHuber: "snapuq_energy_huber_q16",
+    EnergyLowrank: "snapuq_energy_lowrank_f32",
+    EnergyMixture: "snapuq_energy_mixture_q16",
+}
+
+
+def takes_logarithms(energy: Energy) -> bool:
+    """Whether its C reads the table of log2."""
+    return isinstance(energy, EnergyStudentT | EnergyMixture)
+
+
+def lower_head(kernels: KernelSet, site: HeadSite) -> LoweredHead:
+    """Residuals by the kernel set, then the energy."""
+    residual, energy = kernels.lower_residual(site), site.head.energy
+    declarations = [f"extern const {kernels.head_type} {site.name};"]
+    definitions = [residual.definitions]
+    if fields(energy):
+        declarations.append(f"extern const {struct_type(energy)} {site.energy};")
+        given = {"log2_q15": names.LOG2} if takes_logarithms(energy) else {}
+        definitions.append(struct(energy, site.energy, given, static=False))
+    return LoweredHead(
+        tuple(declarations),
+        "\n".join(definitions),
+        (residual.call, f"{site.result} =\n        {_call(site)};"),
+        residual.constant_bytes + constant_bytes(energy),
+        site.buffers,
+    )
+
+
+def _call(site: HeadSite) -> str:
+    energy, head = site.head.energy, site.head.residual
+    arguments = [f"&{site.energy}"] if fields(energy) else []
+    arguments.append(site.u.name)
+    if site.inverse_sigma:
+        arguments.append(site.inverse_sigma.name)
+    arguments.append(str(head.channels))
+    if site.work:
+        arguments.append(site.work.name)
+    if isinstance(energy, EnergyMixture):
+        latent = f"{site.scratch.name} + {head.in_channels}" if head.rank else site.scratch.name
+        arguments.append(latent)
+    return f"{_FUNCTIONS[type(energy)]}({', '.join(arguments)})"
