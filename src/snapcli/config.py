@@ -13,6 +13,11 @@ from typing import Any, TypeVar
 from snapcli.errors import ConfigError, UsageError, suggestion
 
 REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
+MAPS = (
+    *("temperature", "gated", "gated-taps"),
+    *("logistic", "logistic-s", "isotonic", "percentile"),
+)
+NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 
 
@@ -98,12 +103,16 @@ class TrainOptions:
 
 @dataclass(frozen=True)
 class CalibrateOptions:
-    """threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
+    """map: one of MAPS, or auto, which tries them on dev; third: another input of the gated maps;
+    balanced: their and the logistic maps' slopes are fitted as if errors were as frequent as hits.
+    threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
     dev data abstain, f1 (which ignores target) finds errors best. alpha blends max-probability
     and margin in m. limit: at most this many examples of each corrupted condition and each OOD
     set are scored."""
 
     map: str = "auto"
+    third: str = NO_THIRD
+    balanced: bool = True
     weights: str = "inverse-variance"
     alpha: float = 0.5
     threshold: str = "coverage"
@@ -111,7 +120,13 @@ class CalibrateOptions:
     limit: int = 1000
 
     def __post_init__(self) -> None:
-        _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
+        _one_of("calibrate.map", self.map, ("auto", *MAPS))
+        _one_of("calibrate.third", self.third, THIRD_INPUTS)
+        if self.third != NO_THIRD and self.map not in ("auto", "gated", "gated-taps"):
+            raise ConfigError(
+                f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
+                "Take the map gated or gated-taps, or auto.",
+            )
         _one_of("calibrate.weights", self.weights, ("uniform", "inverse-variance"))
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
         _one_of("calibrate.threshold", self.threshold, ("coverage", "f1", "budget"))

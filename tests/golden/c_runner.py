@@ -43,6 +43,7 @@ KERNELS = [
     "dequantize_s8_f32",
     "pool_sum_s8",
     "surprisal_s8",
+    "mahalanobis_s8",
     "score_q16",
     "ln_q16",
     "sigmoid_q16",

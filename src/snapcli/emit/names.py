@@ -8,7 +8,7 @@ _TAKEN = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
     "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
     "union|unsigned|void|volatile|while|asm|main|"
-    "arena|result|probe|base|i|confidence|map|threshold_q16|tap_weight_q16|context|"
+    "arena|result|probe|base|i|confidence|map|threshold_q16|input_q16|distance|distance_q16|tap_weight_q16|context|"
     r"(snap|snapuq|arm|cmsis|mem|str|u?int|head_scratch)[_\d]?\w*|\w+_(layer|sum|scratch|t)|[A-Z_\d]+"
 )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from snapcli.emit.distance import lower_distance
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.names import c_names, head_name, table_name
 from snapcli.emit.steps import MoveStep, Step, head_scratch, layer_scratch, lives, order, sum_buffer
@@ -28,7 +29,8 @@ class Program:
     """graph: as it is computed, layers fused. results: tensors that the caller reads at the end.
 
     pointers: the C expression of each tensor's first element. lowered is by layer name, heads
-    by tap. plain is the plan without the monitor's buffers, full the one with them.
+    by tap, distance what a map's third input needs. plain is the plan without the monitor's
+    buffers, full the one with them.
     """
 
     graph: Graph
@@ -38,6 +40,7 @@ class Program:
     pointers: dict[str, str]
     lowered: dict[str, Lowered]
     heads: tuple[Lowered, ...]
+    distance: Lowered | None
     steps: list[Step]
     plain: Plan
     full: Plan
@@ -92,10 +95,13 @@ def _build(
         )
         for i, (tap, head) in enumerate(zip(taps, body.heads if body else (), strict=True))
     )
+    distance = None
+    if body and body.distance:
+        distance = lower_distance(body.distance, sum_buffer(pointers[taps[-1].after]))
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
-        steps = order(layers, taps, moves)
-        found = lives(graph, results, steps, lowered, heads)
+        steps = order(layers, taps, moves, distance is not None)
+        found = lives(graph, results, steps, lowered, heads, distance)
         plain = plan_arena(found.network, slack=found.slack)
         full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
         return plain, full, steps
@@ -129,9 +135,8 @@ def _build(
     if moves:
         best = _with_moves(best, lambda kept: arrange(chosen, kept), moves, graph)
     plain, full, steps = best
-    return Program(
-        graph, body, results, kernels, pointers, lowered, heads, steps, plain=plain, full=full
-    )
+    parts = (lowered, heads, distance)
+    return Program(graph, body, results, kernels, pointers, *parts, steps, plain=plain, full=full)
 
 
 def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:

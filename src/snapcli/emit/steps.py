@@ -55,7 +55,19 @@ class HeadStep:
         return f"{self.tap.after} head"
 
 
-Step = LayerStep | MoveStep | SumStep | HeadStep
+@dataclass(frozen=True)
+class DistanceStep:
+    """The distance of a pooled tensor to the nearest class."""
+
+    tensor: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.tensor} distance"
+
+
+Step = LayerStep | MoveStep | SumStep | HeadStep | DistanceStep
+DISTANCE_SCRATCH = "distance_scratch"
 
 
 def sum_buffer(tensor: str) -> str:
@@ -76,9 +88,12 @@ def moved(tensor: str) -> str:
 
 
 def order(
-    layers: Sequence[Layer], taps: Sequence[TapTensors], moves: Collection[str]
+    layers: Sequence[Layer],
+    taps: Sequence[TapTensors],
+    moves: Collection[str],
+    distance: bool = False,
 ) -> list[Step]:
-    """moves: tensors that move when they are complete."""
+    """moves: tensors that move when they are complete; distance: taken at the last tap."""
     pooled = {name for tap in taps for name in (tap.before, tap.after)}
     steps: list[Step] = []
     for layer in layers:
@@ -87,6 +102,8 @@ def order(
             steps.append(MoveStep(layer.target))
         if layer.target in pooled:
             steps.append(SumStep(layer.target))
+        if distance and layer.target == taps[-1].after:
+            steps.append(DistanceStep(layer.target))
         steps += [HeadStep(i, t) for i, t in enumerate(taps) if t.after == layer.target]
     return steps
 
@@ -97,7 +114,7 @@ def classifier_start(steps: list[Step]) -> int:
         (
             i
             for i, step in enumerate(steps)
-            if isinstance(step, SumStep | HeadStep)
+            if isinstance(step, SumStep | HeadStep | DistanceStep)
             or (isinstance(step, LayerStep) and isinstance(step.layer.kernel, ConvS8 | ConvAddS8))
         ),
         default=-1,
@@ -124,6 +141,7 @@ def lives(
     steps: Sequence[Step],
     lowered: Mapping[str, Lowered],
     heads: Sequence[Lowered],
+    distance: Lowered | None = None,
 ) -> Lives:
     """results: tensors that the caller reads at the end."""
     born: dict[str, int] = {}
@@ -166,6 +184,11 @@ def lives(
             create(name, 4 * graph.tensors[step.tensor].channels, i)
             dies[place[graph.stored(step.tensor)]] = i
             monitor.add(name)
+        elif isinstance(step, DistanceStep):
+            assert distance is not None
+            create(DISTANCE_SCRATCH, distance.scratch_bytes, i)
+            monitor.add(DISTANCE_SCRATCH)
+            dies[sum_buffer(step.tensor)] = i
         else:
             name = head_scratch(step.index)
             create(name, heads[step.index].scratch_bytes, i)

@@ -10,6 +10,7 @@ from snapcli.fixedpoint.confidence import (
     argmax_s8,
     confidence_of,
     doubt_q16,
+    energy_q16,
     error_logit_q16,
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
@@ -28,7 +29,7 @@ from snapcli.fixedpoint.copy import (
     transpose_copy,
 )
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
-from snapcli.fixedpoint.ln import ln_q16, log2_q15_table
+from snapcli.fixedpoint.ln import ln_of_q16, ln_q16, log2_q15_table
 from snapcli.fixedpoint.lut import (
     LutS8,
     Quantization,
@@ -40,6 +41,7 @@ from snapcli.fixedpoint.lut import (
     requantize_table,
     tanh_table,
 )
+from snapcli.fixedpoint.mahalanobis import MahalanobisS8, mahalanobis_s8
 from snapcli.fixedpoint.maps import (
     MapGated,
     MapIsotonic,
@@ -94,6 +96,7 @@ __all__ = [
     "FullyConnectedS8",
     "GaussianHeadS8",
     "LutS8",
+    "MahalanobisS8",
     "MapGated",
     "MapIsotonic",
     "MapLogistic",
@@ -124,15 +127,18 @@ __all__ = [
     "depthwise_conv_s8",
     "dequantize_s8_f32",
     "doubt_q16",
+    "energy_q16",
     "error_logit_q16",
     "fully_connected_s8",
     "hard_swish_table",
     "inverse_sigma_q9_table",
     "leaky_relu_table",
+    "ln_of_q16",
     "ln_q16",
     "log2_q15_table",
     "logistic_table",
     "lut_s8",
+    "mahalanobis_s8",
     "map_gated_q16",
     "map_isotonic_q16",
     "map_logistic_q16",

@@ -12,6 +12,7 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
+DISTANCE = "distance"
 
 
 @dataclass(frozen=True)
@@ -24,21 +25,34 @@ class TapTensors:
 
 @dataclass(frozen=True, eq=False)
 class RawScores:
-    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]."""
+    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]; distance_q16 uint32 [n], zeros
+    where the body has none."""
 
     surprisal_q16: NDArray[np.uint32]
     logits: NDArray[np.int8]
+    distance_q16: NDArray[np.uint32]
 
     @property
     def predicted(self) -> NDArray[np.int32]:
         return fx.argmax_s8(self.logits)
 
+    @staticmethod
+    def concatenate(parts: "list[RawScores]") -> "RawScores":
+        return RawScores(
+            np.concatenate([p.surprisal_q16 for p in parts]),
+            np.concatenate([p.logits for p in parts]),
+            np.concatenate([p.distance_q16 for p in parts]),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
+    """distance: to the nearest class, at the end of the last tap, where a map reads it."""
+
     graph: Graph
     taps: tuple[TapTensors, ...]
     heads: tuple[fx.GaussianHeadS8, ...]
+    distance: fx.MahalanobisS8 | None = None
 
     @property
     def logits_tensor(self) -> str:
@@ -58,7 +72,10 @@ class Body:
             fx.surprisal_s8(head, sums[tap.before], sums[tap.after])
             for tap, head in zip(self.taps, self.heads, strict=True)
         ]
-        return RawScores(np.stack(surprisal, axis=-1), found[self.logits_tensor])
+        distance = np.zeros(len(x), np.uint32)
+        if self.distance:
+            distance = fx.mahalanobis_s8(self.distance, sums[self.taps[-1].after])
+        return RawScores(np.stack(surprisal, axis=-1), found[self.logits_tensor], distance)
 
 
 def save_body(body: Body, tflite: bytes, folder: Path) -> None:
@@ -67,17 +84,25 @@ def save_body(body: Body, tflite: bytes, folder: Path) -> None:
     arrays: dict[str, NDArray[Any]] = {}
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         arrays[f"{i}.tap"] = np.array([tap.before, tap.after])
-        for field in fields(head):
-            value = getattr(head, field.name)
-            if isinstance(value, fx.Standardize):
-                arrays[f"{i}.{field.name}.mantissa"] = value.mantissa
-                arrays[f"{i}.{field.name}.offset"] = value.offset
-                arrays[f"{i}.{field.name}.shift"] = np.array(value.shift)
-            elif isinstance(value, fx.Multiplier):
-                arrays[f"{i}.{field.name}"] = np.array([value.mantissa, value.shift])
-            else:
-                arrays[f"{i}.{field.name}"] = np.asarray(value)
+        arrays |= _head_arrays(head, str(i))
+    if body.distance:
+        arrays |= _head_arrays(body.distance, DISTANCE)
     np.savez(folder / HEADS_FILE, **arrays)  # type: ignore[arg-type]
+
+
+def _head_arrays(head: fx.GaussianHeadS8 | fx.MahalanobisS8, prefix: str) -> dict[str, NDArray]:
+    arrays: dict[str, NDArray[Any]] = {}
+    for field in fields(head):
+        value, name = getattr(head, field.name), f"{prefix}.{field.name}"
+        if isinstance(value, fx.Standardize):
+            arrays[f"{name}.mantissa"] = value.mantissa
+            arrays[f"{name}.offset"] = value.offset
+            arrays[f"{name}.shift"] = np.array(value.shift)
+        elif isinstance(value, fx.Multiplier):
+            arrays[name] = np.array([value.mantissa, value.shift])
+        else:
+            arrays[name] = np.asarray(value)
+    return arrays
 
 
 def load_body(folder: Path) -> Body:
@@ -87,26 +112,35 @@ def load_body(folder: Path) -> Body:
         count = sum(name.endswith(".tap") for name in arrays)
         heads = tuple(_load_head(arrays, str(i)) for i in range(count))
         tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
-    return Body(graph, tensors, heads)
+        distance = _load_distance(arrays) if f"{DISTANCE}.rank" in arrays else None
+    return Body(graph, tensors, heads, distance)
 
 
 def _load_head(arrays: Any, prefix: str) -> fx.GaussianHeadS8:
     def multiplier(name: str) -> fx.Multiplier:
         return fx.Multiplier(*(int(v) for v in arrays[f"{prefix}.{name}"]))
 
-    def standardize(name: str) -> fx.Standardize:
-        part = f"{prefix}.{name}"
-        return fx.Standardize(
-            arrays[f"{part}.mantissa"], arrays[f"{part}.offset"], int(arrays[f"{part}.shift"])
-        )
-
     values: dict[str, Any] = {}
     for field in fields(fx.GaussianHeadS8):
         if field.name in ("before", "after"):
-            values[field.name] = standardize(field.name)
+            values[field.name] = _load_standardize(arrays, f"{prefix}.{field.name}")
         elif field.name in ("latent", "mean", "xi"):
             values[field.name] = multiplier(field.name)
         else:
             value = arrays[f"{prefix}.{field.name}"]
             values[field.name] = value if value.ndim else int(value)
     return fx.GaussianHeadS8(**values)
+
+
+def _load_distance(arrays: Any) -> fx.MahalanobisS8:
+    values: dict[str, Any] = {"input": _load_standardize(arrays, f"{DISTANCE}.input")}
+    for field in fields(fx.MahalanobisS8):
+        if field.name not in values:
+            value = arrays[f"{DISTANCE}.{field.name}"]
+            values[field.name] = value if value.ndim else int(value)
+    return fx.MahalanobisS8(**values)
+
+
+def _load_standardize(arrays: Any, name: str) -> fx.Standardize:
+    parts = arrays[f"{name}.mantissa"], arrays[f"{name}.offset"]
+    return fx.Standardize(*parts, int(arrays[f"{name}.shift"]))

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.config import CalibrateOptions
+from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
+from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.gaussian import load_heads, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
@@ -22,15 +23,19 @@ from snapcli.score.calibration import (
     choose_threshold,
     evaluate,
 )
-from snapcli.score.confidence import doubt, error_logit, fit_temperature
-from snapcli.score.maps import Features, map_to_dict
+from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
+from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.score.maps import Features, log_of, map_to_dict
 from snapcli.score.weights import tap_weights
 from snapcli.stages.recipe import run_recipe
+
+# Training examples for the distance to the nearest class: at least so many in all and per class.
+_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS = 2000, 20
 
 
 @dataclass(frozen=True)
 class CalibrateReport:
-    """Figures on test data; dev holds the cross-fitted figures each map was chosen by."""
+    """Figures on test data; dev holds the cross-fitted figures the map was chosen by."""
 
     run: str
     temperature: float
@@ -69,6 +74,13 @@ def ood_features(features: dict[Key, Features]) -> dict[str, Features]:
     return {key.condition: f for key, f in features.items() if key.split == "ood"}
 
 
+def distance_rows(dataset: Dataset) -> np.ndarray:
+    """Indices of the training examples that the distance is fitted on, from all over the split."""
+    wanted = max(_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS * len(dataset.class_names))
+    count = len(dataset.train)
+    return np.linspace(0, count - 1, min(wanted, count)).astype(np.intp)
+
+
 def calibrate(
     run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
 ) -> CalibrateReport:
@@ -79,6 +91,13 @@ def calibrate(
     model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
     logits_of: dict[Key, np.ndarray] = {}
     surprisal_of: dict[Key, np.ndarray] = {}
+    third_of: dict[Key, np.ndarray] = {}
+    measure = None
+    if options.third == MAHALANOBIS:
+        examples = evaluation.dataset.train.take(distance_rows(evaluation.dataset))
+        x = evaluation.dataset.front_end(examples.x)
+        found = pooled_activations(model, x, [heads[-1].after])
+        measure = fit_mahalanobis(found[heads[-1].after].astype(np.float64), examples.y)
     done, total = 0, evaluation.examples
     for key, x in evaluation.each():
         found = pooled_activations(model, x, tapped_blocks(heads))
@@ -86,24 +105,30 @@ def calibrate(
         surprisal_of[key] = np.stack(
             [h.surprisal(found[h.before], found[h.after]) for h in heads], axis=-1
         )
+        if measure:
+            third_of[key] = log_of(measure.distance(found[heads[-1].after]))
         done += len(x)
         on_progress(done, total, f"examples scored, {key.condition}")
 
     dev = Key("dev", "clean")
     temperature = fit_temperature(logits_of[dev], evaluation.dataset.dev.y)
     weights = tap_weights(surprisal_of[dev], options.weights)
+    if options.third == ENERGY:
+        third_of = {key: energy(logits, temperature) for key, logits in logits_of.items()}
     features = {
         key: Features(
             surprisal_of[key] @ weights,
             error_logit(logits_of[key], temperature),
             doubt(logits_of[key], temperature, options.alpha),
+            surprisal_of[key],
+            third_of.get(key),
         )
         for key in logits_of
     }
     predicted = {key: logits.argmax(axis=-1) for key, logits in logits_of.items()}
     on_dev = conditions(features, predicted, evaluation, "dev")
     on_test = conditions(features, predicted, evaluation, "test")
-    choice = choose_map(options.map, on_dev)
+    choice = choose_map(options.map, on_dev, balanced=options.balanced)
     threshold = choose_threshold(options.threshold, options.target, choice.map, on_dev)
     report = CalibrateReport(
         run=run.name,
@@ -117,7 +142,9 @@ def calibrate(
         test_accuracy=on_test.accuracy(),
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(choice.map, on_dev, on_test, ood_features(features)),
+        detection=evaluate(
+            choice.map, on_dev, on_test, ood_features(features), balanced=options.balanced
+        ),
     )
     with run.write("calibrate", after=("train",)) as out:
         write_json(out / "calibration.json", {"options": asdict(options), "report": asdict(report)})

@@ -17,7 +17,7 @@ from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.config import VerifyOptions
 from snapcli.emit import Program, build_program, emit_model
-from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
+from snapcli.emit.steps import DistanceStep, HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
 from snapcli.graph import Graph, litert, read_tflite
@@ -236,7 +236,7 @@ def _of_network(
 
 
 def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
-    """What the monitor adds: pooled sums and surprisals."""
+    """What the monitor adds: pooled sums, surprisals and the distance."""
     found: dict[int, NDArray] = {}
     sums: dict[str, NDArray] = {}
     for i, step in enumerate(program.steps):
@@ -247,6 +247,10 @@ def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDA
             assert program.body is not None
             head = program.body.heads[step.index]
             found[i] = fx.surprisal_s8(head, sums[step.tap.before], sums[step.tap.after])
+        elif isinstance(step, DistanceStep):
+            assert program.body is not None
+            assert program.body.distance is not None
+            found[i] = fx.mahalanobis_s8(program.body.distance, sums[step.tensor])
     return found
 
 
@@ -278,4 +282,6 @@ def _name(step: Step) -> tuple[str, str]:
         return step.layer.name, step.layer.operator
     if isinstance(step, HeadStep):
         return step.tap.after, "SURPRISAL"
+    if isinstance(step, DistanceStep):
+        return step.tensor, "DISTANCE"
     return (step.target, "MOVE") if isinstance(step, MoveStep) else (step.tensor, "POOLED SUM")
