@@ -1071,11 +1071,13 @@ class Logits:
 
 @dataclass(frozen=True)
 class Map:
-    """A map of random and extreme scores and confidences."""
+    """A map of random and extreme scores and confidences; rising: all of them in ascending order,
+    where U must not fall."""
 
     name: str
     seed: int
     parameters: MapGated | MapLogistic | MapIsotonic
+    rising: bool = False
 
     @property
     def kernel(self) -> str:
@@ -1091,6 +1093,8 @@ class Map:
         score = np.concatenate([edges, score]).astype(np.uint32)
         doubt = rng.integers(0, 65537, len(score)).astype(np.uint32)
         error_logit = rng.integers(-(2**21), 2**19, len(score)).astype(np.int32)
+        if self.rising:
+            score, doubt, error_logit = map(np.sort, (score, doubt, error_logit))
         tail, given = sigmoid_tail_q16_table(), self.parameters
         match given:
             case MapGated():
@@ -1098,6 +1102,7 @@ class Map:
                 inputs = rng.integers(-(2**20), 2**20, (len(score), gates)).astype(np.int32)
                 inputs[:2] = [[INT32.min], [INT32.max]]
                 inputs[2:4] = given.theta_q16, np.minimum(given.theta_q16, INT32.max - 1) + 1
+                inputs = np.sort(inputs, axis=0) if self.rising else inputs
                 scalars = [given.b0_q16, given.b2_q16, gates]
                 arrays = [given.slope_q16, given.theta_q16, tail, inputs, error_logit]
                 expected = map_gated_q16(given, inputs, error_logit)
@@ -1448,6 +1453,17 @@ ORACLE_CASES: list[OracleCase] = [
     ),
 ]
 
+# Maps as they are fitted, no slope negative: test_maps.py shows that their U rises.
+RISING = [
+    Map("rising_no_gate", 282, _gated(0, 65536), rising=True),
+    Map("rising", 283, _gated(-30000, 41000, (52000, 20000)), rising=True),
+    Map("rising_gates", 284, _gated(-9000, 4100, (5200, 0), (900, -70000)), rising=True),
+    Map("rising", 285, MapLogistic(-300000, 5200, 141000), rising=True),
+    Map("rising_score", 286, MapLogistic(-300000, 9000, 0), rising=True),
+    Map("rising", 287, _isotonic(3000, 32, 287), rising=True),
+    Map("rising_score", 288, _isotonic(65536, 32, 288), rising=True),
+]
+
 C_CASES: list[Case] = [
     *ORACLE_CASES,
     replace(CONV, name="shift_limits", seed=200, shifts=(-31, 30, 0, -30, 29, 1)),
@@ -1541,4 +1557,5 @@ C_CASES: list[Case] = [
     Map("no_step", 277, _isotonic(30000, 0, 277)),
     Map("only_score", 278, _isotonic(65536, 32, 278)),
     Map("only_doubt", 279, _isotonic(0, 32, 279)),
+    *RISING,
 ]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from snapcli.assets import asset_dir
 from snapcli.config import (
+    THIRD_INPUTS,
     BenchOptions,
     CalibrateOptions,
     ExportOptions,
@@ -45,7 +46,9 @@ recipes = st.builds(
     ),
     calibrate=st.builds(
         CalibrateOptions,
-        map=st.sampled_from(["auto", "gated", "logistic", "isotonic"]),
+        map=st.sampled_from(["auto", "gated", "gated-taps"]),
+        third=st.sampled_from(THIRD_INPUTS),
+        balanced=st.booleans(),
         weights=st.sampled_from(["uniform", "inverse-variance"]),
         alpha=shares,
         threshold=st.sampled_from(["coverage", "f1", "budget"]),
@@ -128,7 +131,13 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
         ("[train]\nlearning_rate = nan", "train.learning_rate is nan", "between"),
         ("[train]\nlearning_rate = inf", "train.learning_rate is inf", "between"),
         ("[train]\nmode = 'jiont'", "train.mode is 'jiont'", "joint, detach, posthoc"),
-        ("[calibrate]\nmap = 'linear'", "calibrate.map is 'linear'", "auto, gated"),
+        ("[calibrate]\nmap = 'linear'", "calibrate.map is 'linear'", "auto, temperature"),
+        ("[calibrate]\nthird = 'fourth'", "calibrate.third is 'fourth'", "none, energy"),
+        (
+            "[calibrate]\nmap = 'logistic'\nthird = 'energy'",
+            "the map logistic takes no third input",
+            "gated or gated-taps",
+        ),
         ("[calibrate]\ntarget = 1.5", "calibrate.target is 1.5", "between 0 and 1"),
         ("[quantize]\nsamples = 0", "quantize.samples is 0", "between 1 and"),
         ("[bench]\nwarmup = -1", "bench.warmup is -1", "between 0 and"),

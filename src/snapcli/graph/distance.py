@@ -21,15 +21,18 @@ def quantize_mahalanobis(fitted: Mahalanobis, tensor: Tensor) -> fx.MahalanobisS
     # Rounding may add half a unit to every entry of a row.
     room = np.minimum(127.0 * size.sum(axis=1) / size.max(axis=1), _ROW_LIMIT - channels / 2)
     scale = size.sum(axis=1) / room
+    whitening = np.rint(fitted.whitening / scale[:, np.newaxis])
     # Divided by the root of the rank here, the sum of squares is their mean.
-    latent, latent_shift = fx.quantize_multipliers_shared(scale / np.sqrt(rank))
-    centre = np.rint(fitted.centres / np.sqrt(rank) * _ONE_Q10)
+    scale = scale / np.sqrt(rank)
+    latent, latent_shift = fx.quantize_multipliers_shared(scale)
+    # By the rounded weights: their error then counts for the way from the centre alone.
+    centre = np.rint(fitted.centres @ (whitening * scale[:, np.newaxis]).T * _ONE_Q10)
     return fx.MahalanobisS8(
         channels=channels,
         rank=rank,
         classes=len(centre),
         input=fx.Standardize(mantissa, offset.astype(np.int32), shift),
-        whitening=np.rint(fitted.whitening / scale[:, np.newaxis]).astype(np.int8),
+        whitening=whitening.astype(np.int8),
         mantissa=latent,
         shift=latent_shift,
         centre=np.clip(centre, -32768, 32767).astype(np.int16),

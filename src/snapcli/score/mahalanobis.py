@@ -18,7 +18,7 @@ class Mahalanobis:
     """Class means and one covariance for all classes, of activations in standard deviations.
 
     mean, deviation: [channels]; whitening: [rank, channels], which makes the covariance within
-    classes the identity; centres: [classes, rank], already whitened.
+    classes the identity; centres: [classes, channels], not whitened.
     """
 
     mean: Array
@@ -29,7 +29,8 @@ class Mahalanobis:
     def distance(self, pooled: Array) -> Array:
         """[n, channels] -> [n]: squared distance to the nearest class / rank, about 1 if clean."""
         z = (pooled - self.mean) / self.deviation @ self.whitening.T
-        away = [np.mean((z - centre) ** 2, axis=-1) for centre in self.centres]
+        centres = self.centres @ self.whitening.T
+        away = [np.mean((z - centre) ** 2, axis=-1) for centre in centres]
         return np.min(away, axis=0)
 
 
@@ -51,4 +52,4 @@ def fit_mahalanobis(pooled: Array, labels: NDArray[np.int64]) -> Mahalanobis:
     # Data without any spread has no metric of its own.
     scale = np.sqrt(np.maximum(variances[kept], 1e-6))
     whitening = (directions[:, kept] / scale).T
-    return Mahalanobis(mean, deviation, whitening, centres @ whitening.T)
+    return Mahalanobis(mean, deviation, whitening, centres)
