@@ -607,6 +607,32 @@ static uint32_t run_exp_q16(const struct test_case *c, void **result)
     return batch * (uint32_t)sizeof *output;
 }
 
+/* channels, rank, classes, input.shift, shift | input.mantissa, input.offset, whitening,
+ * mantissa, centre, sum */
+static uint32_t run_mahalanobis_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0], *sum = c->blob[6];
+    const struct snapuq_mahalanobis_s8 head = {
+        .channels = s[0],
+        .rank = s[1],
+        .classes = s[2],
+        .input = {c->blob[1], c->blob[2], s[3]},
+        .whitening = c->blob[3],
+        .mantissa = c->blob[4],
+        .shift = s[4],
+        .centre = c->blob[5],
+    };
+    const uint32_t batch = c->bytes[6] / (uint32_t)s[0] / sizeof *sum;
+    int16_t *scratch =
+        allocate((size_t)SNAPUQ_MAHALANOBIS_SCRATCH(head.channels, head.rank) * sizeof *scratch);
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_mahalanobis_s8(&head, sum + n * (uint32_t)s[0], scratch);
+    }
+    free(scratch);
+    return batch * (uint32_t)sizeof *output;
+}
+
 /* taps | weight_q16, surprisal_q16 */
 static uint32_t run_score_q16(const struct test_case *c, void **result)
 {
@@ -620,16 +646,17 @@ static uint32_t run_score_q16(const struct test_case *c, void **result)
     return batch * (uint32_t)sizeof *output;
 }
 
-/* no scalars | log2_q15, values */
+/* no scalars | log2_q15, values -> ln_q16, ln_of_q16 each */
 static uint32_t run_ln_q16(const struct test_case *c, void **result)
 {
     const uint32_t *value = c->blob[2];
     const uint32_t batch = c->bytes[2] / sizeof *value;
-    int32_t *output = *result = allocate(batch * sizeof *output);
+    int32_t *output = *result = allocate(2 * batch * sizeof *output);
     for (uint32_t n = 0; n < batch; ++n) {
-        output[n] = snapuq_ln_q16(value[n], c->blob[1]);
+        output[2 * n] = snapuq_ln_q16(value[n], c->blob[1]);
+        output[2 * n + 1] = snapuq_ln_of_q16(value[n], c->blob[1]);
     }
-    return batch * (uint32_t)sizeof *output;
+    return 2 * batch * (uint32_t)sizeof *output;
 }
 
 /* no scalars | tail_q16, values */
@@ -645,35 +672,35 @@ static uint32_t run_sigmoid_q16(const struct test_case *c, void **result)
 }
 
 /* classes, step_q16, alpha_q16 | exp_q15, log2_q15, logits
- * -> argmax, error_logit_q16, doubt_q16 each */
+ * -> argmax, error_logit_q16, doubt_q16, energy_q16 each */
 static uint32_t run_confidence(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
     const struct snapuq_confidence confidence = {s[0], s[1], c->blob[1]};
     const uint32_t batch = c->bytes[3] / (uint32_t)s[0];
-    int32_t *output = *result = allocate(3 * batch * sizeof *output);
+    int32_t *output = *result = allocate(4 * batch * sizeof *output);
     for (uint32_t n = 0; n < batch; ++n) {
         const int8_t *logits = (const int8_t *)c->blob[3] + n * (uint32_t)s[0];
         const int32_t predicted = snapuq_argmax_s8(logits, s[0]);
-        output[3 * n] = predicted;
-        output[3 * n + 1] = snapuq_error_logit_q16(&confidence, logits, predicted, c->blob[2]);
-        output[3 * n + 2] =
+        output[4 * n] = predicted;
+        output[4 * n + 1] = snapuq_error_logit_q16(&confidence, logits, predicted, c->blob[2]);
+        output[4 * n + 2] =
             (int32_t)snapuq_doubt_q16(&confidence, logits, predicted, (uint32_t)s[2]);
+        output[4 * n + 3] = snapuq_free_energy_q16(&confidence, logits, predicted, c->blob[2]);
     }
-    return 3 * batch * (uint32_t)sizeof *output;
+    return 4 * batch * (uint32_t)sizeof *output;
 }
 
-/* b0, b1, b2, theta | log2_q15, tail_q16, score_q16, error_logit_q16 */
+/* b0, b2, gates | slope_q16, theta_q16, tail_q16, input_q16, error_logit_q16 */
 static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
 {
-    const int32_t *s = c->blob[0], *error_logit = c->blob[4];
-    const struct snapuq_map_gated map = {s[0], s[1], s[2], s[3], c->blob[1], c->blob[2]};
-    const uint32_t *score = c->blob[3];
-    uint32_t *output = *result = allocate(c->bytes[3]);
-    for (uint32_t n = 0; n < c->bytes[3] / sizeof *score; ++n) {
-        output[n] = snapuq_map_gated_q16(&map, score[n], error_logit[n]);
+    const int32_t *s = c->blob[0], *input = c->blob[4], *error_logit = c->blob[5];
+    const struct snapuq_map_gated map = {s[0], s[1], s[2], c->blob[1], c->blob[2], c->blob[3]};
+    uint32_t *output = *result = allocate(c->bytes[5]);
+    for (uint32_t n = 0; n < c->bytes[5] / sizeof *error_logit; ++n) {
+        output[n] = snapuq_map_gated_q16(&map, input + n * (uint32_t)map.gates, error_logit[n]);
     }
-    return c->bytes[3];
+    return c->bytes[5];
 }
 
 /* b0, b1, b2 | tail_q16, score_q16, doubt_q16 */
@@ -751,6 +778,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_energy_lowrank_f32,
     run_energy_mixture_q16,
     run_exp_q16,
+    run_mahalanobis_s8,
     run_score_q16,
     run_ln_q16,
     run_sigmoid_q16,

@@ -16,6 +16,11 @@ REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
 WEIGHTS = ("uniform", "inverse-variance")
 HEADS = ("gaussian", "student-t", "huber", "minimal", "lowrank", "mixture")
 MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
+MAPS = (
+    *("temperature", "gated", "gated-taps"),
+    *("logistic", "logistic-s", "isotonic", "percentile"),
+)
+NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 # Rules of the threshold with the target that each has if none is given.
 THRESHOLDS = {
@@ -180,16 +185,22 @@ class TrainOptions:
 
 @dataclass(frozen=True)
 class CalibrateOptions:
-    """threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
+    """map: one of MAPS, or auto, which tries them on dev; third: another input of the gated maps;
+    balanced: their and the logistic maps' slopes are fitted as if errors were as frequent as hits.
+    alpha blends max-probability and margin in m. limit: at most this many examples of each
+    corrupted condition and each OOD set are scored.
+
+    threshold: coverage keeps `target` of clean dev data, budget lets at most `target` of all
     dev data abstain, f1 and youden (which have no target) find errors best; risk and false-alarm
     promise that at most `target` of accepted clean inputs are wrong, or of correct ones refused.
-    A target of 0 stands for the rule's own. alpha blends max-probability and margin in m. limit:
-    at most this many examples of each corrupted condition and each OOD set are scored.
+    A target of 0 stands for the rule's own.
 
     controller: the threshold moves from input to input so that the share `budget` abstains; eta
     is the weight of the newest decision in the rate, kappa the step of the threshold."""
 
     map: str = "auto"
+    third: str = NO_THIRD
+    balanced: bool = True
     weights: str = "inverse-variance"
     alpha: float = 0.5
     threshold: str = "coverage"
@@ -201,7 +212,13 @@ class CalibrateOptions:
     kappa: float = 0.01
 
     def __post_init__(self) -> None:
-        _one_of("calibrate.map", self.map, ("auto", "gated", "logistic", "isotonic"))
+        _one_of("calibrate.map", self.map, ("auto", *MAPS))
+        _one_of("calibrate.third", self.third, THIRD_INPUTS)
+        if self.third != NO_THIRD and self.map not in ("auto", "gated", "gated-taps"):
+            raise ConfigError(
+                f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
+                "Take the map gated or gated-taps, or auto.",
+            )
         _one_of("calibrate.weights", self.weights, WEIGHTS)
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
         _one_of("calibrate.threshold", self.threshold, tuple(THRESHOLDS))

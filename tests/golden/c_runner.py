@@ -50,6 +50,7 @@ KERNELS = [
     "energy_lowrank_f32",
     "energy_mixture_q16",
     "exp_q16",
+    "mahalanobis_s8",
     "score_q16",
     "ln_q16",
     "sigmoid_q16",

@@ -22,6 +22,7 @@ from snapcli.fixedpoint import (
     FullyConnectedS8,
     HeadS8,
     LutS8,
+    MahalanobisS8,
     MapGated,
     MapIsotonic,
     MapLogistic,
@@ -55,14 +56,17 @@ from snapcli.fixedpoint import (
     energy_q16,
     error_logit_q16,
     exp_q16,
+    free_energy_q16,
     fully_connected_s8,
     hard_swish_table,
     inverse_sigma_q9_table,
     leaky_relu_table,
+    ln_of_q16,
     ln_q16,
     log2_q15_table,
     logistic_table,
     lut_s8,
+    mahalanobis_s8,
     map_gated_q16,
     map_isotonic_q16,
     map_logistic_q16,
@@ -1059,6 +1063,55 @@ class Exp:
 
 
 @dataclass(frozen=True)
+class Mahalanobis:
+    """mahalanobis_s8; reach scales the sums, so that a large one saturates every step. full: all
+    weights of a row at the end of what its accumulator holds."""
+
+    name: str
+    seed: int
+    channels: int = 24
+    rank: int = 24
+    classes: int = 10
+    reach: float = 1.0
+    full: bool = False
+    kernel: str = "mahalanobis_s8"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        mantissa, shift = quantize_multipliers_shared(
+            1024 / (900.0 * rng.uniform(0.1, 10, self.channels))
+        )
+        offset = rng.integers(-4096, 4096, self.channels).astype(np.int32)
+        limit = min(127, 65535 // self.channels)
+        weights = rng.integers(-limit, limit + 1, (self.rank, self.channels))
+        row_scale = rng.uniform(0.1, 10, self.rank) / (60 * self.channels**0.5 * self.rank**0.5)
+        latent, latent_shift = quantize_multipliers_shared(row_scale)
+        head = MahalanobisS8(
+            channels=self.channels,
+            rank=self.rank,
+            classes=self.classes,
+            input=Standardize(mantissa, offset, shift),
+            whitening=(np.where(weights < 0, -limit, limit) if self.full else weights).astype(
+                np.int8
+            ),
+            mantissa=latent,
+            shift=latent_shift,
+            centre=rng.integers(-2048, 2049, (self.classes, self.rank)).astype(np.int16),
+        )
+        drawn = rng.normal(0, 900.0 * self.reach, (50, self.channels))
+        total = np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
+        total[:2] = [[INT32.min], [INT32.max]]
+        if self.full:
+            total[2:4] = np.sign(head.whitening[:1].astype(np.int32)) * [[INT32.max], [-INT32.max]]
+        return Vectors(
+            self.kernel,
+            [self.channels, self.rank, self.classes, shift, latent_shift],
+            [mantissa, offset, head.whitening, latent, head.centre, total],
+            mahalanobis_s8(head, total),
+        )
+
+
+@dataclass(frozen=True)
 class Score:
     """score_q16; top scales the surprisals up to the largest there is."""
 
@@ -1079,7 +1132,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Ln:
-    """ln_q16 around every power of two and at random."""
+    """ln_q16 and ln_of_q16 around every power of two and at random."""
 
     name: str
     seed: int
@@ -1090,7 +1143,8 @@ class Ln:
         edges = [0, 2**32 - 1, *(2**bit + by for bit in range(2, 32) for by in (-1, 0, 1))]
         random = rng.integers(0, 2**32, 1000) >> rng.integers(0, 32, 1000)
         value = np.concatenate([edges, random]).astype(np.uint32)
-        return Vectors(self.kernel, [], [log2_q15_table(), value], ln_q16(value).astype(np.int32))
+        expected = np.stack([ln_q16(value), ln_of_q16(value)], axis=1).astype(np.int32)
+        return Vectors(self.kernel, [], [log2_q15_table(), value], expected)
 
 
 @dataclass(frozen=True)
@@ -1112,7 +1166,7 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class Logits:
-    """argmax_s8, error_logit_q16 and doubt_q16 of random, tied and extreme logits."""
+    """What logits say: class, error logit, doubt, free energy, of random, tied and extreme ones."""
 
     name: str
     seed: int
@@ -1129,6 +1183,7 @@ class Logits:
         predicted = argmax_s8(logits)
         doubt = doubt_q16(confidence, logits, predicted, self.alpha_q16).astype(np.int32)
         expected = [predicted, error_logit_q16(confidence, logits, predicted), doubt]
+        expected += [free_energy_q16(confidence, logits, predicted)]
         return Vectors(
             self.kernel,
             [self.classes, confidence.step_q16, self.alpha_q16],
@@ -1139,11 +1194,13 @@ class Logits:
 
 @dataclass(frozen=True)
 class Map:
-    """A map of random and extreme scores and confidences."""
+    """A map of random and extreme scores and confidences; rising: all of them in ascending order,
+    where U must not fall."""
 
     name: str
     seed: int
     parameters: MapGated | MapLogistic | MapIsotonic
+    rising: bool = False
 
     @property
     def kernel(self) -> str:
@@ -1159,12 +1216,20 @@ class Map:
         score = np.concatenate([edges, score]).astype(np.uint32)
         doubt = rng.integers(0, 65537, len(score)).astype(np.uint32)
         error_logit = rng.integers(-(2**21), 2**19, len(score)).astype(np.int32)
-        log2, tail, given = log2_q15_table(), sigmoid_tail_q16_table(), self.parameters
+        if self.rising:
+            score, doubt, error_logit = map(np.sort, (score, doubt, error_logit))
+        tail, given = sigmoid_tail_q16_table(), self.parameters
         match given:
             case MapGated():
-                arrays = [log2, tail, score, error_logit]
-                expected = map_gated_q16(given, score, error_logit)
-                return Vectors(self.kernel, astuple(given), arrays, expected)
+                gates = len(given.slope_q16)
+                inputs = rng.integers(-(2**20), 2**20, (len(score), gates)).astype(np.int32)
+                inputs[:2] = [[INT32.min], [INT32.max]]
+                inputs[2:4] = given.theta_q16, np.minimum(given.theta_q16, INT32.max - 1) + 1
+                inputs = np.sort(inputs, axis=0) if self.rising else inputs
+                scalars = [given.b0_q16, given.b2_q16, gates]
+                arrays = [given.slope_q16, given.theta_q16, tail, inputs, error_logit]
+                expected = map_gated_q16(given, inputs, error_logit)
+                return Vectors(self.kernel, scalars, arrays, expected)
             case MapLogistic():
                 expected = map_logistic_q16(given, score, doubt)
                 return Vectors(self.kernel, astuple(given), [tail, score, doubt], expected)
@@ -1241,6 +1306,12 @@ def _power_of_two(scale: np.ndarray) -> np.ndarray:
 def _int8(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
     """Random int8; both extremes occur often."""
     return np.clip(rng.integers(-160, 160, shape), -128, 127).astype(np.int8)
+
+
+def _gated(b0_q16: int, b2_q16: int, *gates: tuple[int, int]) -> MapGated:
+    """gates: (slope, theta) each."""
+    pairs = np.array(gates, np.int32).reshape(-1, 2)
+    return MapGated(b0_q16, b2_q16, pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
 def _isotonic(gamma_q16: int, breakpoints: int, seed: int) -> MapIsotonic:
@@ -1528,6 +1599,17 @@ ORACLE_CASES: list[OracleCase] = [
     ),
 ]
 
+# Maps as they are fitted, no slope negative: test_maps.py shows that their U rises.
+RISING = [
+    Map("rising_no_gate", 282, _gated(0, 65536), rising=True),
+    Map("rising", 283, _gated(-30000, 41000, (52000, 20000)), rising=True),
+    Map("rising_gates", 284, _gated(-9000, 4100, (5200, 0), (900, -70000)), rising=True),
+    Map("rising", 285, MapLogistic(-300000, 5200, 141000), rising=True),
+    Map("rising_score", 286, MapLogistic(-300000, 9000, 0), rising=True),
+    Map("rising", 287, _isotonic(3000, 32, 287), rising=True),
+    Map("rising_score", 288, _isotonic(65536, 32, 288), rising=True),
+]
+
 C_CASES: list[Case] = [
     *ORACLE_CASES,
     replace(CONV, name="shift_limits", seed=200, shifts=(-31, 30, 0, -30, 29, 1)),
@@ -1643,6 +1725,13 @@ C_CASES: list[Case] = [
     EnergyOf("energy_mixture_q16", "alike", 463, components=4, reach=0.1, logit_shift=-25),
     EnergyOf("energy_mixture_q16", "one_sided", 464, logit_shift=8),
     Exp("all", 470),
+    Mahalanobis("plain", 242),
+    Mahalanobis("low_rank", 243, channels=31, rank=7),
+    Mahalanobis("length_1", 244, channels=1, rank=1, classes=1),
+    Mahalanobis("many_channels", 245, channels=1280, rank=16, classes=3, reach=0.2),
+    Mahalanobis("saturates", 246, reach=1e7),
+    Mahalanobis("row_limit", 247, channels=516, rank=5, reach=1e7, full=True),
+    Mahalanobis("quiet", 248, reach=0.01),
     Score("plain", 250),
     Score("length_1", 251, taps=1),
     Score("largest", 252, taps=7, top=INT32.max),
@@ -1654,9 +1743,11 @@ C_CASES: list[Case] = [
     Logits("many", 265, classes=200, alpha_q16=65536),
     Logits("flat", 266, step=1e-6),
     Logits("sharp", 267, step=5.0),
-    Map("plain", 270, MapGated(-30000, 52000, 41000, 20000)),
-    Map("extreme", 271, MapGated(INT32.max, INT32.max, INT32.min, INT32.min)),
-    Map("extreme_other", 272, MapGated(INT32.min, INT32.min, INT32.max, INT32.max)),
+    Map("plain", 270, _gated(-30000, 41000, (52000, 20000))),
+    Map("no_gate", 280, _gated(0, 65536)),
+    Map("three_gates", 281, _gated(-90000, 41000, (52000, 20000), (9000, -70000), (300000, 0))),
+    Map("extreme", 271, _gated(INT32.max, INT32.min, *[(INT32.max, INT32.min)] * 6)),
+    Map("extreme_other", 272, _gated(INT32.min, INT32.max, *[(INT32.min, INT32.max)] * 6)),
     Map("plain", 273, MapLogistic(-300000, 5200, 141000)),
     Map("extreme", 274, MapLogistic(INT32.max, INT32.min, INT32.max)),
     Map("extreme_other", 275, MapLogistic(INT32.min, INT32.max, INT32.min)),
@@ -1673,4 +1764,5 @@ C_CASES: list[Case] = [
     Control("fast_budget_1", 406, budget_of(1.0, 1.0, 1.0, 0)),
     Control("ties", 407, Budget(1 << 23, 1 << 23, 1, 1 << 23)),
     Control("length_1", 408, budget_of(0.2, 0.1, 0.1, 100), length=1),
+    *RISING,
 ]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from snapcli.assets import asset_dir
 from snapcli.config import (
+    THIRD_INPUTS,
     THRESHOLDS,
     BenchOptions,
     CalibrateOptions,
@@ -46,7 +47,9 @@ recipes = st.builds(
     ),
     calibrate=st.builds(
         CalibrateOptions,
-        map=st.sampled_from(["auto", "gated", "logistic", "isotonic"]),
+        map=st.sampled_from(["auto", "gated", "gated-taps"]),
+        third=st.sampled_from(THIRD_INPUTS),
+        balanced=st.booleans(),
         weights=st.sampled_from(["uniform", "inverse-variance"]),
         alpha=shares,
         threshold=st.sampled_from(["coverage", "f1", "budget", "youden"]),
@@ -133,7 +136,13 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
         ("[train]\nlearning_rate = nan", "train.learning_rate is nan", "between"),
         ("[train]\nlearning_rate = inf", "train.learning_rate is inf", "between"),
         ("[train]\nmode = 'jiont'", "train.mode is 'jiont'", "joint, detach, posthoc"),
-        ("[calibrate]\nmap = 'linear'", "calibrate.map is 'linear'", "auto, gated"),
+        ("[calibrate]\nmap = 'linear'", "calibrate.map is 'linear'", "auto, temperature"),
+        ("[calibrate]\nthird = 'fourth'", "calibrate.third is 'fourth'", "none, energy"),
+        (
+            "[calibrate]\nmap = 'logistic'\nthird = 'energy'",
+            "the map logistic takes no third input",
+            "gated or gated-taps",
+        ),
         ("[calibrate]\ntarget = 1.5", "calibrate.target is 1.5", "between 0 and 1"),
         ("[calibrate]\nthreshold = 'risk'\ntarget = 1.0", "of threshold risk, is 1.0", "0.99"),
         ("[calibrate]\nkappa = 0.0", "calibrate.kappa is 0.0", "between 1e-05 and 1"),

@@ -6,15 +6,17 @@ that of the second is folded where that is smaller.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.config import MEAN, MEAN_DEVIATION
+from snapcli.config import MAHALANOBIS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
 from snapcli.graph.body import Body, TapTensors, pooled_sums
-from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap
+from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap, Gated
+from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import read_tflite
@@ -26,6 +28,8 @@ from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import Likelihood
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
+from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.score.maps import SCORE, THIRD, tap_input
 
 from ..golden import tflite_op as op
 
@@ -45,9 +49,26 @@ LIKELIHOODS: dict[str, Callable[[np.random.Generator, int, int], Likelihood]] = 
 # Heads of a tiny monitor: a likelihood, or an option of the Gaussian's.
 BY_CLASS, MOMENTS = "class-mean", MEAN_DEVIATION
 HEADS = (*LIKELIHOODS, BY_CLASS, MOMENTS)
-# Parameters that send random inputs to many different U.
+
+
+def gated_map(b0_q16: int, b2_q16: int, *gates: tuple[str, int, int]) -> Gated:
+    """gates: (input, slope, theta) each."""
+    slopes, thetas = (np.array([gate[k] for gate in gates], np.int32) for k in (1, 2))
+    parameters = fx.MapGated(b0_q16, b2_q16, slopes, thetas)
+    return Gated(parameters, tuple(name for name, _, _ in gates))
+
+
+_SCORE_GATE = (SCORE, 90000, -5000)
+# Parameters that send random inputs to many different U; energy and mahalanobis are gated maps
+# with that third input.
 MAPS: dict[str, DeviceMap] = {
-    "gated": fx.MapGated(-30000, 90000, 30000, -5000),
+    "temperature": gated_map(0, ONE_Q16),
+    "gated": gated_map(-30000, 30000, _SCORE_GATE),
+    "gated-taps": gated_map(
+        -30000, 30000, (tap_input(0), 50000, -9000), (tap_input(1), 70000, -5000)
+    ),
+    "energy": gated_map(-30000, 30000, _SCORE_GATE, (THIRD, 20000, -100000)),
+    "mahalanobis": gated_map(-30000, 30000, _SCORE_GATE, (THIRD, 60000, -30000)),
     "logistic": fx.MapLogistic(-120000, 60000, 70000),
     "isotonic": fx.MapIsotonic(
         30000,
@@ -156,12 +177,21 @@ def tiny_body(head: str = "gaussian") -> Body:
     return Body(graph, TAPS, tuple(heads), statistics)
 
 
+@cache
+def body_with_distance() -> Body:
+    """Its classes are those that the network itself sees."""
+    body = tiny_body()
+    x, tensor = random_inputs(200, seed=1), body.graph.tensors[TAPS[-1].after]
+    sums = body.pooled(tensor.name, body.graph.run(x, {tensor.name})[tensor.name])
+    pooled = sums.astype(np.float64) * (tensor.scale / tensor.positions)
+    fitted = fit_mahalanobis(pooled, body.run(x).predicted.astype(np.int64))
+    return replace(body, distance=quantize_mahalanobis(fitted, tensor))
+
+
 def tiny_monitor(kind: str = "gated", head: str = "gaussian") -> Monitor:
     """Abstains on about half of random inputs."""
-    decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0)
-    uncertainty = Monitor(tiny_body(head), decision).run(random_inputs(200, seed=2)).uncertainty_q16
-    half = int(np.median(uncertainty))
-    return Monitor(
-        tiny_body(head),
-        Decision(decision.weight_q16, decision.temperature, decision.alpha_q16, MAPS[kind], half),
-    )
+    third = kind if kind in THIRD_INPUTS else NO_THIRD
+    body = body_with_distance() if third == MAHALANOBIS else tiny_body(head)
+    decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0, third)
+    uncertainty = Monitor(body, decision).run(random_inputs(200, seed=2)).uncertainty_q16
+    return Monitor(body, replace(decision, threshold_q16=int(np.median(uncertainty))))

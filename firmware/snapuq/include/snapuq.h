@@ -329,6 +329,25 @@ uint32_t snapuq_energy_mixture_q16(const struct snapuq_energy_mixture *energy,
                                    const int32_t *u_q12, const uint16_t *inverse_sigma_q9,
                                    int32_t channels, const int16_t *latent);
 
+/* Distance of a pooled activation to the nearest class, in the metric of the
+ * covariance that classes share. The sizes of the entries of a row of whitening
+ * sum to at most 65535. */
+struct snapuq_mahalanobis_s8 {
+    int32_t channels, rank, classes;
+    struct snapuq_standardize input; /* -> Q10, saturated to int16 */
+    const int8_t *whitening;         /* [rank][channels] */
+    const int32_t *mantissa;         /* [rank], accumulator -> Q10, over the root of rank */
+    int32_t shift;
+    const int16_t *centre;           /* [classes][rank], Q10 */
+};
+
+/* int16 elements of scratch that snapuq_mahalanobis_s8 needs. */
+#define SNAPUQ_MAHALANOBIS_SCRATCH(channels, rank) ((channels) + (rank))
+
+/* Squared distance / rank, Q16, saturated to INT32_MAX. */
+uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const int32_t *sum,
+                               int16_t *scratch);
+
 /* S = sum_l weight_q16[l] * surprisal_q16[l], rounded; weights sum to 65536. */
 uint32_t snapuq_score_q16(const uint32_t *surprisal_q16, const uint32_t *weight_q16, int32_t taps);
 
@@ -339,6 +358,9 @@ int32_t snapuq_argmax_s8(const int8_t *logits, int32_t classes);
 
 /* ln(value), Q16; value 0 counts as 1. log2_q15[i] = log2(1 + i / 256), i = 0..256. */
 int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15);
+
+/* ln of a number in Q16, Q16; 0 counts as 2^-16. */
+int32_t snapuq_ln_of_q16(uint32_t value_q16, const uint16_t *log2_q15);
 
 /* exp(-value), Q16. */
 uint32_t snapuq_exp_q16(uint64_t value_q16);
@@ -358,18 +380,25 @@ struct snapuq_confidence {
 int32_t snapuq_error_logit_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
                                int32_t predicted, const uint16_t *log2_q15);
 
+/* -ln(sum over classes of exp(logit * step)), Q16; the zero point stays in the logits. */
+int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
+                          int32_t predicted, const uint16_t *log2_q15);
+
 /* m = alpha (1 - max p) + (1 - alpha) (1 - margin), Q16. */
 uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
                           int32_t predicted, uint32_t alpha_q16);
 
-/* U = sigmoid(b0 + b1 max(0, ln S - theta) + b2 error_logit) */
+/* U = sigmoid(b0 + b2 error_logit + sum_j slope_j max(0, x_j - theta_j)) */
 struct snapuq_map_gated {
-    int32_t b0_q16, b1_q16, b2_q16, theta_q16;
-    const uint16_t *log2_q15; /* [257] */
+    int32_t b0_q16, b2_q16;
+    int32_t gates;
+    const int32_t *slope_q16; /* [gates] */
+    const int32_t *theta_q16; /* [gates] */
     const uint16_t *tail_q16; /* [257] */
 };
 
-uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, uint32_t score_q16,
+/* input_q16 [gates] */
+uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, const int32_t *input_q16,
                               int32_t error_logit_q16);
 
 /* U = sigmoid(b0 + b1 S + b2 m) */

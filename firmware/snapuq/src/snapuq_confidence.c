@@ -37,6 +37,15 @@ int32_t snapuq_error_logit_q16(const struct snapuq_confidence *confidence, const
            (logits[predicted] - second) * confidence->step_q16;
 }
 
+int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
+                          int32_t predicted, const uint16_t *log2_q15)
+{
+    const int32_t top = logits[predicted];
+    const uint32_t total = (UINT32_C(1) << 15) + others_q15(confidence, logits, predicted, top);
+    return snapuq_ln_q16(UINT32_C(1) << 15, log2_q15) - snapuq_ln_q16(total, log2_q15) -
+           top * confidence->step_q16;
+}
+
 uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
                           int32_t predicted, uint32_t alpha_q16)
 {

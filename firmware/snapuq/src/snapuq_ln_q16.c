@@ -19,3 +19,8 @@ int32_t snapuq_ln_q16(uint32_t value, const uint16_t *log2_q15)
         ((uint32_t)top << 16) + ((log2_q15[i] + ((rise * fraction) >> 16)) << 1);
     return (int32_t)(((uint64_t)l_q16 * LN2_Q16 + (1 << 15)) >> 16);
 }
+
+int32_t snapuq_ln_of_q16(uint32_t value_q16, const uint16_t *log2_q15)
+{
+    return snapuq_ln_q16(value_q16, log2_q15) - 16 * LN2_Q16;
+}

@@ -13,6 +13,7 @@ from snapcli.errors import UsageError
 EXAMPLES = (
     "snap calibrate",
     "snap calibrate --map gated --target 0.95",
+    "snap calibrate --map gated-taps --third energy",
     "snap calibrate --threshold risk --target 0.02",
     "snap calibrate --controller --budget 0.1",
 )
@@ -20,7 +21,23 @@ EXAMPLES = (
 
 def calibrate(
     map: Annotated[
-        str | None, typer.Option(help="auto (best on dev), gated, logistic or isotonic.")
+        str | None,
+        typer.Option(
+            help="auto (best on dev), temperature, gated, gated-taps, logistic, logistic-s, "
+            "isotonic or percentile."
+        ),
+    ] = None,
+    third: Annotated[
+        str | None,
+        typer.Option(help="Another input of the gated maps: none, energy or mahalanobis."),
+    ] = None,
+    balanced: Annotated[
+        bool | None,
+        typer.Option(
+            "--balanced/--no-balanced",
+            help="Fit slopes as if errors were as frequent as hits.",
+            show_default=False,
+        ),
     ] = None,
     weights: Annotated[
         str | None, typer.Option(help="Tap weights: uniform or inverse-variance.")
@@ -68,6 +85,8 @@ def calibrate(
     options = override(
         run_recipe(chosen).calibrate,
         map=map,
+        third=third,
+        balanced=balanced,
         weights=weights,
         alpha=alpha,
         threshold=threshold,

@@ -160,6 +160,22 @@ def controlled(report: "ControllerReport | None") -> list[tuple[str, str]]:
     ]
 
 
+def maps(title: str, dev: "Mapping[str, ErrorDetection]", taken: str) -> None:
+    """AUROC of every map that was tried, each judged on types that it was not fitted on."""
+    rows = [
+        (
+            f"{name} (taken)" if name == taken else name,
+            *(figure(d.auroc) for d in (found.pooled, found.per_cell, found.clean)),
+        )
+        for name, found in dev.items()
+    ]
+    console.table(
+        f"{title}: maps on dev data, AUROC of errors",
+        ("map", "pooled", "mean over type x severity", "clean"),
+        rows,
+    )
+
+
 def calibrate(report: "CalibrateReport") -> None:
     weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
     rows = [
@@ -167,13 +183,14 @@ def calibrate(report: "CalibrateReport") -> None:
         by_severity(report.accuracy_by_severity),
         ("temperature", figure(report.temperature)),
         ("tap weights", weights),
-        ("map", f"{report.map['kind']} ({report.map_reason})"),
+        ("map", f"{report.map['kind']}. {report.map_reason}"),
         ("threshold", f"{report.threshold:.4f} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
     ]
     console.pairs(f"calibrate: {report.run}", rows)
     promised(report.promise, report.controller)
+    maps("float", report.dev, report.map["kind"])
     detection("float", report.detection)
 
 
@@ -189,13 +206,14 @@ def quantize(report: "QuantizeReport") -> None:
         ("same class, clean + corrupted", percent(drift.agreement)),
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),
-        ("map, refitted", f"{report.map['kind']} ({report.map_reason})"),
+        ("map, refitted", f"{report.map['kind']}. {report.map_reason}"),
         ("threshold, refitted", f"{report.threshold:.4f}"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
     ]
     console.pairs(f"quantize: {report.run}", rows)
     promised(report.promise, report.controller)
+    maps("int8", report.dev, report.map["kind"])
     detection("int8", report.detection)
 
 

@@ -2,28 +2,25 @@
 
 import numpy as np
 
-from snapcli.emit import luts
+from snapcli.config import MAHALANOBIS
+from snapcli.emit import distance, luts
 from snapcli.emit.header import DECIDE, START, WITHOUT_HEADS
 from snapcli.emit.program import Program
 from snapcli.emit.text import array, struct
-from snapcli.fixedpoint import Budget, MapGated, MapIsotonic, MapLogistic
+from snapcli.fixedpoint import Budget, MapIsotonic, MapLogistic
+from snapcli.graph.decision import Gated
 from snapcli.graph.monitor import Monitor
+from snapcli.score.maps import THIRD, tap_of
 
 
-def emit_decision(monitor: Monitor) -> str:
+def emit_decision(monitor: Monitor, program: Program) -> str:
     decision = monitor.decision
-    given = {"tail_q16": luts.TAIL}
-    if isinstance(decision.map, MapGated):
-        given["log2_q15"] = luts.LOG2
-    elif isinstance(decision.map, MapIsotonic):
-        count = len(decision.map.breakpoint_q16)
-        given = {"breakpoints": str(count), "value_q16": luts.VALUES}
-        given["breakpoint_q16"] = luts.BREAKPOINTS if count else "0"
     return "\n".join(
         [
+            *([program.distance.definitions] if program.distance else []),
             array("tap_weight_q16", np.asarray(decision.weight_q16, np.uint32)),
             struct(monitor.confidence, "confidence", {"exp_q15": luts.EXP}),
-            struct(decision.map, "map", given),
+            _map(monitor),
             # A constant of its own: compilers warn of `unsigned >= 0u`.
             f"static const uint32_t threshold_q16 = {decision.threshold_q16}u;\n",
             *_controller(decision.controller),
@@ -42,15 +39,24 @@ def _controller(parameters: Budget | None) -> list[str]:
     ]
 
 
+def _map(monitor: Monitor) -> str:
+    device_map = monitor.decision.map
+    if isinstance(device_map, Gated):
+        gates = len(device_map.inputs)
+        given = {"gates": str(gates), "tail_q16": luts.TAIL}
+        given["slope_q16"] = luts.SLOPES if gates else "0"
+        given["theta_q16"] = luts.THETAS if gates else "0"
+        return struct(device_map.parameters, "map", given)
+    if isinstance(device_map, MapIsotonic):
+        count = len(device_map.breakpoint_q16)
+        given = {"breakpoints": str(count), "value_q16": luts.VALUES}
+        given["breakpoint_q16"] = luts.BREAKPOINTS if count else "0"
+        return struct(device_map, "map", given)
+    return struct(device_map, "map", {"tail_q16": luts.TAIL})
+
+
 def finish(monitor: Monitor, program: Program) -> list[str]:
-    body, decision = monitor.body, monitor.decision
-    logits = program.pointers[body.logits_tensor]
-    if isinstance(decision.map, MapGated):
-        proxy = f"snapuq_error_logit_q16(&confidence, {logits}, result->predicted, {luts.LOG2})"
-        kind = "gated"
-    else:
-        proxy = f"snapuq_doubt_q16(&confidence, {logits}, result->predicted, {decision.alpha_q16})"
-        kind = "logistic" if isinstance(decision.map, MapLogistic) else "isotonic"
+    logits = program.pointers[monitor.body.logits_tensor]
     return [
         f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
         "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
@@ -65,9 +71,36 @@ def finish(monitor: Monitor, program: Program) -> list[str]:
         "#else",
         "    result->score_q16 =",
         "        snapuq_score_q16(result->surprisal_q16, tap_weight_q16, SNAP_MODEL_TAPS);",
-        f"    result->uncertainty_q16 =\n        snapuq_map_{kind}_q16(&map, result->score_q16,\n"
-        f"            {proxy});",
+        *_uncertainty(monitor, logits),
         "    result->abstain = result->uncertainty_q16 >= threshold_q16;",
         "    snapuq_mark(probe, SNAPUQ_STAGE_MAP);",
         "#endif",
     ]
+
+
+def _uncertainty(monitor: Monitor, logits: str) -> list[str]:
+    decision = monitor.decision
+    of_logits = f"&confidence, {logits}, result->predicted"
+    if not isinstance(decision.map, Gated):
+        kind = "logistic" if isinstance(decision.map, MapLogistic) else "isotonic"
+        return [
+            "    result->uncertainty_q16 =",
+            f"        snapuq_map_{kind}_q16(&map, result->score_q16,",
+            f"            snapuq_doubt_q16({of_logits}, {decision.alpha_q16}));",
+        ]
+    inputs = [_gate_input(name, decision.third, of_logits) for name in decision.map.inputs]
+    lines = ["    const int32_t input_q16[] = {", *(f"        {x}," for x in inputs), "    };"]
+    return [
+        *(lines if inputs else []),
+        "    result->uncertainty_q16 =",
+        f"        snapuq_map_gated_q16(&map, {'input_q16' if inputs else '0'},",
+        f"            snapuq_error_logit_q16({of_logits}, {luts.LOG2}));",
+    ]
+
+
+def _gate_input(name: str, third: str, of_logits: str) -> str:
+    if name == THIRD and third != MAHALANOBIS:
+        return f"snapuq_free_energy_q16({of_logits}, {luts.LOG2})"
+    tap = tap_of(name)
+    value = "result->score_q16" if tap is None else f"result->surprisal_q16[{tap}]"
+    return f"snapuq_ln_of_q16({distance.RESULT if name == THIRD else value}, {luts.LOG2})"

@@ -6,10 +6,12 @@ from snapcli.emit.energies import takes_logarithms
 from snapcli.emit.names import LOG2, table_name
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
-from snapcli.fixedpoint import MapGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
+from snapcli.fixedpoint import MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
+from snapcli.graph.decision import Gated
 from snapcli.graph.monitor import Monitor
 
 EXP, TAIL = "snap_model_exp_q15", "snap_model_tail_q16"
+SLOPES, THETAS = "snap_model_slope_q16", "snap_model_theta_q16"
 BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
 
 
@@ -18,8 +20,10 @@ def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
     device_map = monitor.decision.map
     if isinstance(device_map, MapIsotonic):
         return {BREAKPOINTS: device_map.breakpoint_q16, VALUES: device_map.value_q16}
-    if isinstance(device_map, MapGated):
-        return {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
+    if isinstance(device_map, Gated):
+        gates = device_map.parameters
+        found = {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
+        return {**found, SLOPES: gates.slope_q16, THETAS: gates.theta_q16}
     return {TAIL: sigmoid_tail_q16_table()}
 
 

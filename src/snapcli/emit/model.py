@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.emit import luts
+from snapcli.emit import distance, luts
 from snapcli.emit.decision import emit_decision, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
 from snapcli.emit.program import Program
 from snapcli.emit.steps import (
+    DISTANCE_SCRATCH,
+    DistanceStep,
     HeadStep,
     LayerStep,
     MoveStep,
@@ -58,6 +60,7 @@ def emit_model(
             "snap_golden.h": emit_golden(monitor, golden),
         }
         constants += sum(head.constant_bytes for head in program.heads)
+        constants += program.distance.constant_bytes if program.distance else 0
         constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     files["snap_model.h"] = emit_header(program, monitor, digest)
@@ -72,7 +75,7 @@ def emit_model(
 
 def _parts(program: Program, monitor: Monitor) -> str:
     """What the generated sources share with each other."""
-    types = {"uint16": "uint16_t", "uint32": "uint32_t"}
+    types = {"uint16": "uint16_t", "uint32": "uint32_t", "int32": "int32_t"}
     lines = [
         f"extern const {types[table.dtype.name]} {name}[{table.size}];"
         for name, table in luts.tables(program, monitor).items()
@@ -98,7 +101,7 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
     parts += [program.lowered[layer.name].definitions for layer in layers]
     if monitor:
-        parts.append(f"#ifndef {WITHOUT_HEADS}\n{emit_decision(monitor)}#endif\n")
+        parts.append(f"#ifndef {WITHOUT_HEADS}\n{emit_decision(monitor, program)}#endif\n")
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
 
@@ -156,6 +159,10 @@ def _pointers(program: Program) -> list[str]:
                 _pointer(buffer.ctype, "const ", buffer.name, offsets[buffer.name])
                 for buffer in program.heads[step.index].buffers
             ]
+        elif isinstance(step, DistanceStep):
+            scratch = DISTANCE_SCRATCH
+            monitor.append(_pointer("int16_t", "const ", scratch, offsets[scratch]))
+            monitor.append(f"    uint32_t {distance.RESULT};")
     return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
 
 
@@ -173,9 +180,12 @@ def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
     return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
 
 
-def _monitor_calls(step: SumStep | HeadStep, program: Program) -> tuple[str, ...]:
+def _monitor_calls(step: SumStep | HeadStep | DistanceStep, program: Program) -> tuple[str, ...]:
     if isinstance(step, HeadStep):
         return program.heads[step.index].calls
+    if isinstance(step, DistanceStep):
+        assert program.distance is not None
+        return (program.distance.call,)
     tensor, name = program.graph.tensors[step.tensor], program.pointers[step.tensor]
     function = "pool_sum" if step.length == tensor.channels else "pool_moments"
     return (
@@ -191,7 +201,8 @@ def _trace(index: int, step: Step, program: Program) -> str:
     elif isinstance(step, SumStep):
         values = sum_buffer(program.pointers[step.tensor])
         size = 4 * step.length
+    elif isinstance(step, DistanceStep):
+        values, size = f"&{distance.RESULT}", 4
     else:
-        assert isinstance(step, HeadStep)
         values, size = f"&result->surprisal_q16[{step.index}]", 4
     return f"snap_model_trace({index}, {values}, {size});"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from snapcli.emit.distance import lower_distance
 from snapcli.emit.energies import lower_head
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredHead
 from snapcli.emit.names import c_names, energy_name, head_name, table_name
@@ -29,7 +30,8 @@ class Program:
     """graph: as it is computed, layers fused. results: tensors that the caller reads at the end.
 
     pointers: the C expression of each tensor's first element. lowered is by layer name, heads
-    by tap. plain is the plan without the monitor's buffers, full the one with them.
+    by tap, distance what a map's third input needs. plain is the plan without the monitor's
+    buffers, full the one with them.
     """
 
     graph: Graph
@@ -39,6 +41,7 @@ class Program:
     pointers: dict[str, str]
     lowered: dict[str, Lowered]
     heads: tuple[LoweredHead, ...]
+    distance: Lowered | None
     steps: list[Step]
     plain: Plan
     full: Plan
@@ -75,10 +78,13 @@ def _build(
         for layer in graph.layers
     }
     heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers)) if body else ()
+    distance = None
+    if body and body.distance:
+        distance = lower_distance(body.distance, sum_buffer(pointers[body.taps[-1].after]))
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
         steps = order(graph, layers, body, moves)
-        found = lives(graph, results, steps, lowered, heads)
+        found = lives(graph, results, steps, lowered, heads, distance)
         plain = plan_arena(found.network, slack=found.slack)
         full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
         return plain, full, steps
@@ -112,9 +118,8 @@ def _build(
     if moves:
         best = _with_moves(best, lambda kept: arrange(chosen, kept), moves, graph)
     plain, full, steps = best
-    return Program(
-        graph, body, results, kernels, pointers, lowered, heads, steps, plain=plain, full=full
-    )
+    parts = (lowered, heads, distance)
+    return Program(graph, body, results, kernels, pointers, *parts, steps, plain=plain, full=full)
 
 
 def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:

@@ -60,7 +60,19 @@ class HeadStep:
         return f"{self.tap.after} head"
 
 
-Step = LayerStep | MoveStep | SumStep | HeadStep
+@dataclass(frozen=True)
+class DistanceStep:
+    """The distance of a pooled tensor to the nearest class."""
+
+    tensor: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.tensor} distance"
+
+
+Step = LayerStep | MoveStep | SumStep | HeadStep | DistanceStep
+DISTANCE_SCRATCH = "distance_scratch"
 
 
 def sum_buffer(tensor: str) -> str:
@@ -90,6 +102,8 @@ def order(
             steps.append(MoveStep(layer.target))
         if body and layer.target in body.tapped:
             steps.append(SumStep(layer.target, body.pooled_length(layer.target)))
+            if body.distance and layer.target == body.taps[-1].after:
+                steps.append(DistanceStep(layer.target))
         ready = [step for step, needs in waiting if needs <= done]
         waiting = [(step, needs) for step, needs in waiting if step not in ready]
         steps += ready
@@ -114,7 +128,7 @@ def classifier_start(steps: list[Step]) -> int:
         (
             i
             for i, step in enumerate(steps)
-            if isinstance(step, SumStep)
+            if isinstance(step, SumStep | DistanceStep)
             or (isinstance(step, HeadStep) and step.logits is None)
             or (isinstance(step, LayerStep) and isinstance(step.layer.kernel, ConvS8 | ConvAddS8))
         ),
@@ -142,6 +156,7 @@ def lives(
     steps: Sequence[Step],
     lowered: Mapping[str, Lowered],
     heads: Sequence[LoweredHead],
+    distance: Lowered | None = None,
 ) -> Lives:
     """results: tensors that the caller reads at the end."""
     born: dict[str, int] = {}
@@ -184,6 +199,11 @@ def lives(
             create(name, 4 * step.length, i)
             dies[place[graph.stored(step.tensor)]] = i
             monitor.add(name)
+        elif isinstance(step, DistanceStep):
+            assert distance is not None
+            create(DISTANCE_SCRATCH, distance.scratch_bytes, i)
+            monitor.add(DISTANCE_SCRATCH)
+            dies[sum_buffer(step.tensor)] = i
         else:
             for buffer in heads[step.index].buffers:
                 create(buffer.name, buffer.size_bytes, i)

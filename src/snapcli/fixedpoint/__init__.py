@@ -19,6 +19,7 @@ from snapcli.fixedpoint.confidence import (
     confidence_of,
     doubt_q16,
     error_logit_q16,
+    free_energy_q16,
 )
 from snapcli.fixedpoint.conv import ConvS8, conv_s8, conv_window, depthwise_conv_s8
 from snapcli.fixedpoint.conv_add import ConvAddS8, conv_add_s8
@@ -42,7 +43,7 @@ from snapcli.fixedpoint.energy_mixture import EnergyMixture, energy_mixture_q16
 from snapcli.fixedpoint.energy_student_t import EnergyStudentT, energy_student_t_q16
 from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
-from snapcli.fixedpoint.ln import ln_q16, log2_q15_table
+from snapcli.fixedpoint.ln import ln_of_q16, ln_q16, log2_q15_table
 from snapcli.fixedpoint.lut import (
     LutS8,
     Quantization,
@@ -54,6 +55,7 @@ from snapcli.fixedpoint.lut import (
     requantize_table,
     tanh_table,
 )
+from snapcli.fixedpoint.mahalanobis import MahalanobisS8, mahalanobis_s8
 from snapcli.fixedpoint.maps import (
     MapGated,
     MapIsotonic,
@@ -114,6 +116,7 @@ __all__ = [
     "FullyConnectedS8",
     "HeadS8",
     "LutS8",
+    "MahalanobisS8",
     "MapGated",
     "MapIsotonic",
     "MapLogistic",
@@ -157,14 +160,17 @@ __all__ = [
     "energy_student_t_q16",
     "error_logit_q16",
     "exp_q16",
+    "free_energy_q16",
     "fully_connected_s8",
     "hard_swish_table",
     "inverse_sigma_q9_table",
     "leaky_relu_table",
+    "ln_of_q16",
     "ln_q16",
     "log2_q15_table",
     "logistic_table",
     "lut_s8",
+    "mahalanobis_s8",
     "map_gated_q16",
     "map_isotonic_q16",
     "map_logistic_q16",

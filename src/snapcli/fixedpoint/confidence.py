@@ -42,6 +42,19 @@ def error_logit_q16(
     return (ln_q16(total) - ln_q16(ONE_Q15) - margin).astype(np.int32)
 
 
+def free_energy_q16(
+    confidence: Confidence, logits: NDArray[np.int8], predicted: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """-ln(sum of exp(logit * step)), Q16: grows as all logits fall.
+
+    logits int8 [N, classes], their zero point left in; predicted int32 [N] -> int32 [N].
+    """
+    first, others = _split(logits, predicted)
+    exp_q15 = confidence.exp_q15.astype(np.int64)[first[:, np.newaxis] - others]
+    total = ONE_Q15 + exp_q15.sum(axis=-1)
+    return (ln_q16(ONE_Q15) - ln_q16(total) - first * confidence.step_q16).astype(np.int32)
+
+
 def doubt_q16(
     confidence: Confidence, logits: NDArray[np.int8], predicted: NDArray[np.int32], alpha_q16: int
 ) -> NDArray[np.uint32]:

@@ -24,6 +24,11 @@ def ln_q16(value: ArrayLike) -> NDArray[np.int64]:
     return (((top << 16) + (log2_q15 << 1)) * LN2_Q16 + (1 << 15)) >> 16
 
 
+def ln_of_q16(value_q16: ArrayLike) -> NDArray[np.int64]:
+    """ln of a number in Q16, Q16; value uint32, 0 counts as 2^-16. Returns int64, 0 for one."""
+    return ln_q16(value_q16) - 16 * LN2_Q16
+
+
 def _highest_bit(value: NDArray[np.int64]) -> NDArray[np.int64]:
     """Index of the highest set bit of value < 2^53, 0 for 0."""
     return np.frexp(np.maximum(value, 1).astype(np.float64))[1].astype(np.int64) - 1

@@ -5,19 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from snapcli.fixedpoint.ln import ln_q16
 from snapcli.fixedpoint.score import ONE_Q16
 from snapcli.fixedpoint.sigmoid import sigmoid_q16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MapGated:
-    """U = sigmoid(b0 + b1 max(0, ln S - theta) + b2 error_logit); int32, Q16."""
+    """U = sigmoid(b0 + b2 error_logit + sum_j slope_j max(0, x_j - theta_j)); int32, Q16.
+
+    slope, theta: int32 [gates], one per input x_j.
+    """
 
     b0_q16: int
-    b1_q16: int
     b2_q16: int
-    theta_q16: int
+    slope_q16: NDArray[np.int32]
+    theta_q16: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,11 @@ class MapIsotonic:
 
 
 def map_gated_q16(
-    parameters: MapGated, score_q16: NDArray[np.uint32], error_logit_q16: NDArray[np.int32]
+    parameters: MapGated, input_q16: NDArray[np.int32], error_logit_q16: NDArray[np.int32]
 ) -> NDArray[np.uint32]:
-    """score uint32 [N], error_logit int32 [N] -> U, uint32 [N] in [0, 65536]."""
-    excess = ln_q16(score_q16) - ln_q16(ONE_Q16) - parameters.theta_q16
-    t = parameters.b0_q16 + _mul(parameters.b1_q16, np.maximum(excess, 0))
+    """input int32 [N, gates], error_logit int32 [N] -> U, uint32 [N] in [0, 65536]."""
+    excess = np.maximum(input_q16.astype(np.int64) - parameters.theta_q16, 0)
+    t = parameters.b0_q16 + _mul(parameters.slope_q16, excess).sum(axis=-1)
     return sigmoid_q16(t + _mul(parameters.b2_q16, error_logit_q16))
 
 
@@ -69,5 +71,5 @@ def map_isotonic_q16(
     return parameters.value_q16[np.searchsorted(steps, psi_q16, side="right")]
 
 
-def _mul(a: int, b_q16: ArrayLike) -> NDArray[np.int64]:
-    return (np.int64(a) * np.asarray(b_q16, np.int64) + (1 << 15)) >> 16
+def _mul(a_q16: ArrayLike, b_q16: ArrayLike) -> NDArray[np.int64]:
+    return (np.asarray(a_q16, np.int64) * np.asarray(b_q16, np.int64) + (1 << 15)) >> 16

@@ -21,6 +21,7 @@ _ENERGIES: dict[str, type[fx.Energy]] = {
     "lowrank": fx.EnergyLowrank,
     "mixture": fx.EnergyMixture,
 }
+_DISTANCE = "distance"
 
 
 @dataclass(frozen=True)
@@ -33,24 +34,36 @@ class TapTensors:
 
 @dataclass(frozen=True, eq=False)
 class RawScores:
-    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]."""
+    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]; distance_q16 uint32 [n], zeros
+    where the body has none."""
 
     surprisal_q16: NDArray[np.uint32]
     logits: NDArray[np.int8]
+    distance_q16: NDArray[np.uint32]
 
     @property
     def predicted(self) -> NDArray[np.int32]:
         return fx.argmax_s8(self.logits)
 
+    @staticmethod
+    def concatenate(parts: "list[RawScores]") -> "RawScores":
+        return RawScores(
+            np.concatenate([p.surprisal_q16 for p in parts]),
+            np.concatenate([p.logits for p in parts]),
+            np.concatenate([p.distance_q16 for p in parts]),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """statistics: what a tap is pooled to, as in TrainOptions."""
+    """statistics: what a tap is pooled to, as in TrainOptions. distance: to the nearest class, at
+    the end of the last tap, where a map reads it."""
 
     graph: Graph
     taps: tuple[TapTensors, ...]
     heads: tuple[fx.DeviceHead, ...]
     statistics: str = MEAN
+    distance: fx.MahalanobisS8 | None = None
 
     @property
     def logits_tensor(self) -> str:
@@ -70,7 +83,10 @@ class Body:
         sums = {name: self.pooled(name, found[name]) for name in self.tapped}
         logits = found[self.logits_tensor]
         surprisal = [self.surprisal_q16(i, sums, logits) for i in range(len(self.taps))]
-        return RawScores(np.stack(surprisal, axis=-1), logits)
+        distance = np.zeros(len(x), np.uint32)
+        if self.distance:
+            distance = fx.mahalanobis_s8(self.distance, sums[self.taps[-1].after])
+        return RawScores(np.stack(surprisal, axis=-1), logits, distance)
 
     def pooled(self, name: str, activation: NDArray[np.int8]) -> NDArray[np.int32]:
         return pooled_sums(self.graph.tensors[name], activation, self.statistics)
@@ -103,6 +119,8 @@ def save_body(body: Body, tflite: bytes, folder: Path) -> None:
         arrays[f"{i}.tap"] = np.array([tap.before, tap.after])
         arrays[f"{i}.energy"] = np.array(kind)
         arrays |= _arrays(str(i), head.residual) | _arrays(f"{i}.energy", head.energy)
+    if body.distance:
+        arrays |= _arrays(_DISTANCE, body.distance)
     np.savez(folder / HEADS_FILE, **arrays)  # type: ignore[arg-type]
 
 
@@ -119,7 +137,9 @@ def load_body(folder: Path) -> Body:
             for i in range(count)
         )
         tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
-        return Body(graph, tensors, heads, str(arrays["statistics"]))
+        has_distance = f"{_DISTANCE}.rank" in arrays
+        distance = _load(arrays, _DISTANCE, fx.MahalanobisS8) if has_distance else None
+        return Body(graph, tensors, heads, str(arrays["statistics"]), distance)
 
 
 def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:

@@ -8,18 +8,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.score.maps import Features, GatedMap, IsotonicMap, LogisticMap, Map
+from snapcli.config import NO_THIRD
+from snapcli.score.maps import (
+    SCORE,
+    THIRD,
+    Features,
+    Gate,
+    GatedMap,
+    LogisticMap,
+    Map,
+    tap_of,
+)
 
 ONE_Q16 = 65536
-DeviceMap = fx.MapGated | fx.MapLogistic | fx.MapIsotonic
+
+
+@dataclass(frozen=True, eq=False)
+class Gated:
+    """A gated map and what each of its gates reads: the names of score.maps.Gate.input."""
+
+    parameters: fx.MapGated
+    inputs: tuple[str, ...]
+
+
+DeviceMap = Gated | fx.MapLogistic | fx.MapIsotonic
 
 
 @dataclass(frozen=True)
 class Decision:
     """From raw scores to a decision: all that calibration fits, in the device's numbers.
 
-    temperature is inside the exponential table; it is kept to say what the table holds.
-    controller: None unless the threshold, from threshold_q16 on, follows a budget.
+    temperature is inside the exponential table; it is kept to say what the table holds. third:
+    one of config.THIRD_INPUTS, what the gate of that name reads. controller: None unless the
+    threshold, from threshold_q16 on, follows a budget.
     """
 
     weight_q16: tuple[int, ...]
@@ -27,20 +48,66 @@ class Decision:
     alpha_q16: int
     map: DeviceMap
     threshold_q16: int
+    third: str = NO_THIRD
     controller: fx.Budget | None = None
 
 
-def uncertainty_q16(
-    device_map: DeviceMap,
-    score: NDArray[np.uint32],
-    error_logit: NDArray[np.int32],
-    doubt: NDArray[np.uint32],
-) -> NDArray[np.uint32]:
-    if isinstance(device_map, fx.MapGated):
-        return fx.map_gated_q16(device_map, score, error_logit)
+@dataclass(frozen=True, eq=False)
+class MapInputs:
+    """Features in the device's numbers.
+
+    score, doubt uint32 [n]; error_logit int32 [n]; surprisal uint32 [n, taps]; third int32 [n],
+    zeros without a third input.
+    """
+
+    score_q16: NDArray[np.uint32]
+    error_logit_q16: NDArray[np.int32]
+    doubt_q16: NDArray[np.uint32]
+    surprisal_q16: NDArray[np.uint32]
+    third_q16: NDArray[np.int32]
+
+    def features(self, third: bool) -> Features:
+        return Features(
+            self.score_q16 / ONE_Q16,
+            self.error_logit_q16 / ONE_Q16,
+            self.doubt_q16 / ONE_Q16,
+            self.surprisal_q16 / ONE_Q16,
+            self.third_q16 / ONE_Q16 if third else None,
+        )
+
+
+def map_inputs(features: Features) -> MapInputs:
+    """The inverse of MapInputs.features."""
+
+    def q16(values: NDArray[np.float64], dtype: type) -> NDArray[Any]:
+        return np.rint(values * ONE_Q16).astype(dtype)
+
+    third = np.zeros_like(features.score) if features.third is None else features.third
+    return MapInputs(
+        q16(features.score, np.uint32),
+        q16(features.error_logit, np.int32),
+        q16(features.doubt, np.uint32),
+        q16(features.surprisal, np.uint32),
+        q16(third, np.int32),
+    )
+
+
+def uncertainty_q16(device_map: DeviceMap, given: MapInputs) -> NDArray[np.uint32]:
+    if isinstance(device_map, Gated):
+        inputs = np.empty((len(given.score_q16), len(device_map.inputs)), np.int32)
+        for j, name in enumerate(device_map.inputs):
+            inputs[:, j] = _gate_input(name, given)
+        return fx.map_gated_q16(device_map.parameters, inputs, given.error_logit_q16)
     if isinstance(device_map, fx.MapLogistic):
-        return fx.map_logistic_q16(device_map, score, doubt)
-    return fx.map_isotonic_q16(device_map, score, doubt)
+        return fx.map_logistic_q16(device_map, given.score_q16, given.doubt_q16)
+    return fx.map_isotonic_q16(device_map, given.score_q16, given.doubt_q16)
+
+
+def _gate_input(name: str, given: MapInputs) -> NDArray[np.int64] | NDArray[np.int32]:
+    if name == THIRD:
+        return given.third_q16
+    tap = tap_of(name)
+    return fx.ln_of_q16(given.score_q16 if tap is None else given.surprisal_q16[:, tap])
 
 
 def on_device(fitted: Map) -> Callable[[Features], NDArray[np.float64]]:
@@ -48,13 +115,7 @@ def on_device(fitted: Map) -> Callable[[Features], NDArray[np.float64]]:
     device_map = quantize_map(fitted)
 
     def scorer(features: Features) -> NDArray[np.float64]:
-        uncertainty = uncertainty_q16(
-            device_map,
-            np.rint(features.score * ONE_Q16).astype(np.uint32),
-            np.rint(features.error_logit * ONE_Q16).astype(np.int32),
-            np.rint(features.doubt * ONE_Q16).astype(np.uint32),
-        )
-        return uncertainty / ONE_Q16
+        return uncertainty_q16(device_map, map_inputs(features)) / ONE_Q16
 
     return scorer
 
@@ -64,10 +125,12 @@ def quantize_map(fitted: Map) -> DeviceMap:
         return int(np.clip(round(value * ONE_Q16), -(2**31), 2**31 - 1))
 
     if isinstance(fitted, GatedMap):
-        return fx.MapGated(q16(fitted.b0), q16(fitted.b1), q16(fitted.b2), q16(fitted.theta))
+        slopes = np.array([q16(gate.slope) for gate in fitted.gates], np.int32)
+        thetas = np.array([q16(gate.theta) for gate in fitted.gates], np.int32)
+        parameters = fx.MapGated(q16(fitted.b0), q16(fitted.b2), slopes, thetas)
+        return Gated(parameters, tuple(gate.input for gate in fitted.gates))
     if isinstance(fitted, LogisticMap):
         return fx.MapLogistic(q16(fitted.b0), q16(fitted.b1), q16(fitted.b2))
-    assert isinstance(fitted, IsotonicMap)
     return fx.MapIsotonic(
         q16(fitted.gamma),
         np.asarray([q16(b) for b in fitted.breakpoints], np.uint32),
@@ -75,40 +138,19 @@ def quantize_map(fitted: Map) -> DeviceMap:
     )
 
 
-_DEVICE_MAPS: dict[str, type[DeviceMap]] = {
-    "gated": fx.MapGated,
-    "logistic": fx.MapLogistic,
-    "isotonic": fx.MapIsotonic,
-}
-
-
 def decision_to_dict(decision: Decision) -> dict[str, Any]:
-    kind = next(k for k, v in _DEVICE_MAPS.items() if isinstance(decision.map, v))
-    values = {k: np.asarray(v).tolist() for k, v in asdict(decision.map).items()}
-    return {
-        "weight_q16": list(decision.weight_q16),
-        "temperature": decision.temperature,
-        "alpha_q16": decision.alpha_q16,
-        "map": {"kind": kind, **values},
-        "threshold_q16": decision.threshold_q16,
-        "controller": asdict(decision.controller) if decision.controller else None,
-    }
+    return {**asdict(decision), "map": _map_to_dict(decision.map)}
 
 
 def decision_from_dict(values: dict[str, Any]) -> Decision:
-    parameters: dict[str, Any] = {
-        k: np.asarray(v, np.uint32) if isinstance(v, list) else v
-        for k, v in values["map"].items()
-        if k != "kind"
-    }
-    kind = _DEVICE_MAPS[values["map"]["kind"]]
+    controller = values["controller"]
     return Decision(
-        tuple(values["weight_q16"]),
-        values["temperature"],
-        values["alpha_q16"],
-        kind(**parameters),
-        values["threshold_q16"],
-        fx.Budget(**values["controller"]) if values["controller"] else None,
+        **{
+            **values,
+            "weight_q16": tuple(values["weight_q16"]),
+            "map": _map_from_dict(values["map"]),
+            "controller": fx.Budget(**controller) if controller else None,
+        }
     )
 
 
@@ -119,6 +161,30 @@ def plain_decision(taps: int) -> Decision:
         weight_q16=tuple(int(w) for w in weights),
         temperature=1.0,
         alpha_q16=ONE_Q16 // 2,
-        map=fx.MapGated(0, ONE_Q16, ONE_Q16, 0),
+        map=quantize_map(GatedMap("gated", 0.0, 1.0, (Gate(SCORE, 1.0, 0.0),))),
         threshold_q16=ONE_Q16,
     )
+
+
+def _map_to_dict(device_map: DeviceMap) -> dict[str, Any]:
+    if isinstance(device_map, Gated):
+        head = {"kind": "gated", "inputs": list(device_map.inputs)}
+        parameters = asdict(device_map.parameters)
+    else:
+        head = {"kind": "logistic" if isinstance(device_map, fx.MapLogistic) else "isotonic"}
+        parameters = asdict(device_map)
+    return {**head, **{k: np.asarray(v).tolist() for k, v in parameters.items()}}
+
+
+def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
+    def array(name: str, dtype: type) -> NDArray[Any]:
+        return np.array(values[name], dtype)
+
+    if values["kind"] == "logistic":
+        return fx.MapLogistic(*(values[name] for name in ("b0_q16", "b1_q16", "b2_q16")))
+    if values["kind"] == "isotonic":
+        steps = array("breakpoint_q16", np.uint32), array("value_q16", np.uint32)
+        return fx.MapIsotonic(values["gamma_q16"], *steps)
+    gates = array("slope_q16", np.int32), array("theta_q16", np.int32)
+    parameters = fx.MapGated(values["b0_q16"], values["b2_q16"], *gates)
+    return Gated(parameters, tuple(values["inputs"]))

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
+from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD
 from snapcli.errors import ArtifactError
 from snapcli.graph.body import Body, RawScores, load_body
-from snapcli.graph.decision import ONE_Q16, Decision, decision_from_dict, uncertainty_q16
+from snapcli.graph.decision import Decision, MapInputs, decision_from_dict, uncertainty_q16
 from snapcli.score.maps import Features
 
 CALIBRATION_FILE = "calibration.json"
@@ -46,14 +47,12 @@ class Monitor:
         return self.decide(self.body.run(x))
 
     def decide(self, raw: RawScores) -> DeviceScores:
-        score = self._score_q16(raw)
-        uncertainty = uncertainty_q16(
-            self.decision.map, score, self._error_logit_q16(raw), self._doubt_q16(raw)
-        )
+        given = self._inputs(raw)
+        uncertainty = uncertainty_q16(self.decision.map, given)
         return DeviceScores(
             predicted=raw.predicted,
             surprisal_q16=raw.surprisal_q16,
-            score_q16=score,
+            score_q16=given.score_q16,
             uncertainty_q16=uncertainty,
             abstain=uncertainty >= self.decision.threshold_q16,
             logits=raw.logits,
@@ -69,21 +68,22 @@ class Monitor:
 
     def features(self, raw: RawScores) -> Features:
         """The inputs of the map as the device computes them, as real numbers."""
-        return Features(
-            self._score_q16(raw) / ONE_Q16,
-            self._error_logit_q16(raw) / ONE_Q16,
-            self._doubt_q16(raw) / ONE_Q16,
+        return self._inputs(raw).features(third=self.decision.third != NO_THIRD)
+
+    def _inputs(self, raw: RawScores) -> MapInputs:
+        decision, logits, predicted = self.decision, raw.logits, raw.predicted
+        third = np.zeros(len(logits), np.int32)
+        if decision.third == ENERGY:
+            third = fx.free_energy_q16(self.confidence, logits, predicted)
+        elif decision.third == MAHALANOBIS:
+            third = fx.ln_of_q16(raw.distance_q16).astype(np.int32)
+        return MapInputs(
+            score_q16=fx.score_q16(raw.surprisal_q16, np.asarray(decision.weight_q16, np.uint32)),
+            error_logit_q16=fx.error_logit_q16(self.confidence, logits, predicted),
+            doubt_q16=fx.doubt_q16(self.confidence, logits, predicted, decision.alpha_q16),
+            surprisal_q16=raw.surprisal_q16,
+            third_q16=third,
         )
-
-    def _score_q16(self, raw: RawScores) -> NDArray[np.uint32]:
-        weights = np.asarray(self.decision.weight_q16, np.uint32)
-        return fx.score_q16(raw.surprisal_q16, weights)
-
-    def _doubt_q16(self, raw: RawScores) -> NDArray[np.uint32]:
-        return fx.doubt_q16(self.confidence, raw.logits, raw.predicted, self.decision.alpha_q16)
-
-    def _error_logit_q16(self, raw: RawScores) -> NDArray[np.int32]:
-        return fx.error_logit_q16(self.confidence, raw.logits, raw.predicted)
 
 
 def load_monitor(folder: Path) -> Monitor:

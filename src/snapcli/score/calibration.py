@@ -6,7 +6,7 @@ map that is deployed is fitted on all types.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from snapcli.metrics.detection import (
     error_detection,
     ood_detection,
 )
-from snapcli.score.maps import MAPS, Features, Map
+from snapcli.score.choice import TRIED, choose_kind
+from snapcli.score.maps import Features, Map, fit
 from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
     threshold_by_budget,
@@ -32,8 +33,11 @@ Scorer = Callable[[Features], Array]
 Deploy = Callable[[Map], Scorer]
 """How a fitted map is computed where it runs; the device's version rounds as the device does."""
 
-
-HARM = 0.01
+# What max-probability is called beside the maps.
+CONFIDENCE = "max-probability"
+_ASKED_FOR = {
+    "percentile": "Asked for. U is a percentile of clean dev data, not a probability of error."
+}
 
 
 def in_float(fitted: Map) -> Scorer:
@@ -48,8 +52,7 @@ class Condition:
     wrong: NDArray[np.bool_]
 
     def where(self, chosen: NDArray[np.bool_]) -> "Condition":
-        columns = {f.name: getattr(self.features, f.name)[chosen] for f in fields(self.features)}
-        return Condition(Features(**columns), self.wrong[chosen])
+        return Condition(self.features.where(chosen), self.wrong[chosen])
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class MapChoice:
-    """dev: cross-fitted error detection of each map on dev data."""
+    """dev: cross-fitted error detection of each map on dev data, and that of max-probability."""
 
     map: Map
     dev: dict[str, ErrorDetection]
@@ -95,54 +98,52 @@ class DetectionReport:
     ood: dict[str, dict[str, Detection]]
 
 
-def fit_map(kind: str, dev: Conditions, types: list[str]) -> Map:
+def fit_map(kind: str, dev: Conditions, types: list[str], balanced: bool = True) -> Map:
     parts = [dev.clean, *(c for (name, _), c in dev.corrupted.items() if name in types)]
     clean = np.concatenate([np.full(len(p.wrong), i == 0) for i, p in enumerate(parts)])
     wrong = np.concatenate([p.wrong for p in parts])
-    return MAPS[kind].fit(Features.concatenate([p.features for p in parts]), wrong, clean)
+    features = Features.concatenate([p.features for p in parts])
+    return fit(kind, features, wrong, clean, balanced)
 
 
 def _halves(types: list[str]) -> tuple[list[str], list[str]]:
     return types[0::2], types[1::2]
 
 
-def _cross_fitted(kind: str, dev: Conditions, judged: Conditions, deploy: Deploy) -> ErrorDetection:
-    """Error detection of U where no map has seen the type that it scores."""
+def judge(
+    kind: str,
+    dev: Conditions,
+    test: Conditions,
+    deploy: Deploy = in_float,
+    balanced: bool = True,
+) -> ErrorDetection:
+    """Error detection on test by a map of that kind, fitted on dev, that has not seen the
+    corruption type it scores."""
     first, second = _halves(dev.types())
-    on_first, on_second = (deploy(fit_map(kind, dev, half)) for half in (first, second))
+    on_first, on_second = (deploy(fit_map(kind, dev, half, balanced)) for half in (first, second))
     cells = [
         Cell(c.wrong, (on_second if name in first else on_first)(c.features))
-        for (name, _), c in judged.corrupted.items()
+        for (name, _), c in test.corrupted.items()
     ]
     # Both maps have a right to judge clean data; their mean is comparable with either.
-    clean = judged.clean
+    clean = test.clean
     return error_detection(
         Cell(clean.wrong, (on_first(clean.features) + on_second(clean.features)) / 2), cells
     )
 
 
-def choose_map(kind: str, dev: Conditions, deploy: Deploy = in_float) -> MapChoice:
-    """The named map, or for `auto` the one that finds most errors on dev without doing harm.
-
-    Harm is a per-cell AUROC more than HARM below that of max-probability: such a map sees that
-    conditions differ, but ranks worse within each. The best of the harmless in pooled AUROC is
-    taken, or the least harmful where none is harmless.
-    """
-    types = dev.types()
-    figures = {name: _cross_fitted(name, dev, dev, deploy) for name in MAPS}
-    if kind != "auto":
-        return MapChoice(fit_map(kind, dev, types), figures, "asked for")
-    limit = _plain_errors(dev, "error_logit").per_cell.auroc - HARM
-    harmless = [name for name in MAPS if figures[name].per_cell.auroc >= limit]
-    if harmless:
-        best = max(harmless, key=lambda name: figures[name].pooled.auroc)
-    else:
-        best = max(MAPS, key=lambda name: figures[name].per_cell.auroc)
-    each = ", ".join(
-        f"{name} {f.pooled.auroc:.3f} / {f.per_cell.auroc:.3f}" for name, f in figures.items()
-    )
-    reason = f"AUROC pooled / per cell on dev: {each}; per cell at least {limit:.3f}"
-    return MapChoice(fit_map(best, dev, types), figures, reason)
+def choose_map(
+    kind: str, dev: Conditions, deploy: Deploy = in_float, balanced: bool = True
+) -> MapChoice:
+    """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev."""
+    confidence = _plain_errors(dev, "error_logit")
+    tried = dict.fromkeys(TRIED if kind == "auto" else (*TRIED, kind))
+    figures = {name: judge(name, dev, dev, deploy, balanced) for name in tried}
+    taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
+    if kind == "auto":
+        taken, reason = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
+    fitted = fit_map(taken, dev, dev.types(), balanced)
+    return MapChoice(fitted, {CONFIDENCE: confidence, **figures}, reason)
 
 
 def _plain_errors(judged: Conditions, feature: str) -> ErrorDetection:
@@ -187,6 +188,7 @@ def evaluate(
     test: Conditions,
     ood: dict[str, Features],
     deploy: Deploy = in_float,
+    balanced: bool = True,
 ) -> DetectionReport:
     """Errors with cross-fitted maps; OOD sets, which no map has seen, with the deployed one."""
 
@@ -195,15 +197,15 @@ def evaluate(
     clean = test.clean.features
     return DetectionReport(
         errors={
-            "U": _cross_fitted(fitted.kind, dev, test, deploy),
+            "U": judge(fitted.kind, dev, test, deploy, balanced),
             "S": _plain_errors(test, "score"),
-            "max-probability": _plain_errors(test, "error_logit"),
+            CONFIDENCE: _plain_errors(test, "error_logit"),
         },
         ood={
             name: {
                 "U": ood_detection(scorer(clean)[right], scorer(f)),
                 "S": ood_detection(clean.score[right], f.score),
-                "max-probability": ood_detection(clean.error_logit[right], f.error_logit),
+                CONFIDENCE: ood_detection(clean.error_logit[right], f.error_logit),
             }
             for name, f in ood.items()
         },

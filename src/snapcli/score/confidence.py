@@ -1,4 +1,4 @@
-"""What the logits say: temperature, error logit and the paper's doubt m."""
+"""What the logits say: temperature, error logit, energy and the paper's doubt m."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,11 @@ def error_logit(logits: Array, temperature: float) -> Array:
     """ln((1 - max p) / max p) [n], stable where max p rounds to 1; grows with uncertainty."""
     ordered = np.sort(logits, axis=-1) / temperature
     return logsumexp(ordered[:, :-1] - ordered[:, -1:], axis=-1)
+
+
+def energy(logits: Array, temperature: float) -> Array:
+    """-ln(sum of exp(logit / T)) [n]; grows as inputs become foreign."""
+    return -np.asarray(logsumexp(logits / temperature, axis=-1))
 
 
 def doubt(logits: Array, temperature: float, alpha: float) -> Array:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.config import CalibrateOptions
+from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
+from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import load_heads, surprisals, tapped_blocks
 from snapcli.metrics.detection import ErrorDetection
@@ -23,12 +24,16 @@ from snapcli.score.calibration import (
     choose_threshold,
     evaluate,
 )
-from snapcli.score.confidence import doubt, error_logit, fit_temperature
+from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
 from snapcli.score.controller import Controller
-from snapcli.score.maps import Features, map_to_dict
+from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.score.maps import Features, log_of, map_to_dict
 from snapcli.score.promise import Promise
 from snapcli.score.weights import tap_weights
 from snapcli.stages.recipe import run_recipe
+
+# Training examples for the distance to the nearest class: at least so many in all and per class.
+_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS = 2000, 20
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class ControllerReport:
 
 @dataclass(frozen=True)
 class CalibrateReport:
-    """Figures on test data; dev holds the cross-fitted figures each map was chosen by."""
+    """Figures on test data; dev holds the cross-fitted figures the map was chosen by."""
 
     run: str
     temperature: float
@@ -109,6 +114,13 @@ def ood_features(features: dict[Key, Features]) -> dict[str, Features]:
     return {key.condition: f for key, f in features.items() if key.split == "ood"}
 
 
+def distance_rows(dataset: Dataset) -> np.ndarray:
+    """Indices of the training examples that the distance is fitted on, from all over the split."""
+    wanted = max(_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS * len(dataset.class_names))
+    count = len(dataset.train)
+    return np.linspace(0, count - 1, min(wanted, count)).astype(np.intp)
+
+
 def calibrate(
     run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
 ) -> CalibrateReport:
@@ -119,11 +131,20 @@ def calibrate(
     model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
     logits_of: dict[Key, np.ndarray] = {}
     surprisal_of: dict[Key, np.ndarray] = {}
+    third_of: dict[Key, np.ndarray] = {}
+    measure = None
+    if options.third == MAHALANOBIS:
+        examples = evaluation.dataset.train.take(distance_rows(evaluation.dataset))
+        x = evaluation.dataset.front_end(examples.x)
+        found = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
+        measure = fit_mahalanobis(found[heads[-1].after].astype(np.float64), examples.y)
     done, total = 0, evaluation.examples
     for key, x in evaluation.each():
         found = pooled_activations(model, x, tapped_blocks(heads), recipe.train.statistics)
         logits_of[key] = found["logits"].astype(np.float64)
         surprisal_of[key] = surprisals(heads, found)
+        if measure:
+            third_of[key] = log_of(measure.distance(found[heads[-1].after]))
         done += len(x)
         on_progress(done, total, f"examples scored, {key.condition}")
 
@@ -131,18 +152,22 @@ def calibrate(
     fit = seen(evaluation, options, dev)
     temperature = fit_temperature(logits_of[dev][fit], evaluation.dataset.dev.y[fit])
     weights = tap_weights(surprisal_of[dev][fit], options.weights)
+    if options.third == ENERGY:
+        third_of = {key: energy(logits, temperature) for key, logits in logits_of.items()}
     features = {
         key: Features(
             surprisal_of[key] @ weights,
             error_logit(logits_of[key], temperature),
             doubt(logits_of[key], temperature, options.alpha),
+            surprisal_of[key],
+            third_of.get(key),
         )
         for key in logits_of
     }
     predicted = {key: logits.argmax(axis=-1) for key, logits in logits_of.items()}
     on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
     on_test = conditions(features, predicted, evaluation, "test")
-    choice = choose_map(options.map, on_dev)
+    choice = choose_map(options.map, on_dev, balanced=options.balanced)
     chosen = choose_threshold(options.threshold, options.share, choice.map, on_dev, held_out)
     threshold = chosen.threshold
     clean_test = choice.map(on_test.clean.features)
@@ -160,7 +185,9 @@ def calibrate(
         test_accuracy=on_test.accuracy(),
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(choice.map, on_dev, on_test, ood_features(features)),
+        detection=evaluate(
+            choice.map, on_dev, on_test, ood_features(features), balanced=options.balanced
+        ),
     )
     with run.write("calibrate", after=("train",)) as out:
         write_json(out / "calibration.json", {"options": asdict(options), "report": asdict(report)})

@@ -5,6 +5,7 @@ and threshold come from dev scores of the integer reference.
 """
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -13,12 +14,14 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from snapcli import fixedpoint as fx
-from snapcli.config import MEAN, CalibrateOptions, QuantizeOptions
+from snapcli.config import MAHALANOBIS, MEAN, NO_THIRD, CalibrateOptions, QuantizeOptions
 from snapcli.data import load_dataset
+from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
 from snapcli.graph.body import Body, RawScores, TapTensors, pooled_sums, save_body
 from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict, on_device, quantize_map
+from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
@@ -32,13 +35,15 @@ from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json
 from snapcli.score.calibration import DetectionReport, choose_map, choose_threshold, evaluate
 from snapcli.score.confidence import fit_temperature
-from snapcli.score.maps import map_to_dict
+from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.score.maps import map_to_dict, reads_third, temperature
 from snapcli.score.promise import Promise
 from snapcli.score.weights import tap_weights
 from snapcli.stages.calibrate import (
     ControllerReport,
     conditions,
     dev_conditions,
+    distance_rows,
     ood_features,
     seen,
 )
@@ -99,9 +104,13 @@ def quantize(
     model = load_model(folder / "model.keras")
     tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
     body = build_body(read_tflite(tflite), heads, train, trained.statistics)
+    if calibration.third == MAHALANOBIS:
+        body = with_distance(body, dataset)
 
     raw = _run(body, evaluation, on_progress)
     decision, extra = _fit(body, raw, evaluation, calibration)
+    if decision.third != MAHALANOBIS:
+        body = replace(body, distance=None)  # the map does not read it
     report = QuantizeReport(
         run=run.name,
         model_bytes=len(tflite),
@@ -133,26 +142,41 @@ def build_body(graph: Graph, heads: list[Head], train: np.ndarray, statistics: s
     return Body(graph, taps, tuple(integer), statistics)
 
 
+def with_distance(body: Body, dataset: Dataset) -> Body:
+    """With the distance to the nearest class, fitted on what the integer model computes."""
+    examples = dataset.train.take(distance_rows(dataset))
+    tensor = body.graph.tensors[body.taps[-1].after]
+    sums = [
+        body.pooled(tensor.name, body.graph.run(part, {tensor.name})[tensor.name])
+        for part in _chunks(_quantized(body, dataset.front_end(examples.x)))
+    ]
+    pooled = np.concatenate(sums).astype(np.float64) * (tensor.scale / tensor.positions)
+    return replace(body, distance=quantize_mahalanobis(fit_mahalanobis(pooled, examples.y), tensor))
+
+
+def _quantized(body: Body, x: np.ndarray) -> np.ndarray:
+    return body.graph.tensors[body.graph.input].quantize(x)
+
+
+def _chunks(x: np.ndarray) -> Iterator[np.ndarray]:
+    return (x[start : start + _CHUNK] for start in range(0, len(x), _CHUNK))
+
+
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
-    tensor = body.graph.tensors[body.graph.input]
     found: dict[Key, RawScores] = {}
     done, total = 0, evaluation.examples
 
     def scored(x: np.ndarray) -> RawScores:
-        return body.run(tensor.quantize(x))
+        return body.run(_quantized(body, x))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for key, x in evaluation.each():
             parts = []
-            chunks = (x[start : start + _CHUNK] for start in range(0, len(x), _CHUNK))
-            for part in pool.map(scored, chunks):
+            for part in pool.map(scored, _chunks(x)):
                 parts.append(part)
                 done += len(part.logits)
                 on_progress(done, total, f"examples through int8, {key.condition}")
-            found[key] = RawScores(
-                np.concatenate([p.surprisal_q16 for p in parts]),
-                np.concatenate([p.logits for p in parts]),
-            )
+            found[key] = RawScores.concatenate(parts)
     return found
 
 
@@ -164,22 +188,22 @@ def _fit(
     tensor = body.graph.tensors[body.logits_tensor]
     fit = seen(evaluation, options, Key("dev", "clean"))
     logits = clean.logits[fit] * np.float64(tensor.scale)
-    temperature = fit_temperature(logits, evaluation.dataset.dev.y[fit])
     surprisal = clean.surprisal_q16[fit] / ONE_Q16
     weights = fx.quantize_weights_q16(tap_weights(surprisal, options.weights))
     # The features do not depend on map and threshold, which are fitted to them next.
     draft = Decision(
         weight_q16=tuple(int(w) for w in weights),
-        temperature=temperature,
+        temperature=fit_temperature(logits, evaluation.dataset.dev.y[fit]),
         alpha_q16=round(options.alpha * ONE_Q16),
-        map=fx.MapGated(0, 0, ONE_Q16, 0),
+        map=quantize_map(temperature()),
         threshold_q16=ONE_Q16,
+        third=options.third,
     )
     features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
     predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
     on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
     on_test = conditions(features, predicted, evaluation, "test")
-    choice = choose_map(options.map, on_dev, on_device)
+    choice = choose_map(options.map, on_dev, on_device, options.balanced)
     scorer = on_device(choice.map)
     chosen = choose_threshold(options.threshold, options.share, scorer, on_dev, held_out)
     threshold_q16 = round(chosen.threshold * ONE_Q16)
@@ -188,13 +212,14 @@ def _fit(
         draft,
         map=quantize_map(choice.map),
         threshold_q16=threshold_q16,
+        third=options.third if reads_third(choice.map) else NO_THIRD,
         controller=fx.budget_of(*given, threshold_q16) if options.controller else None,
     )
     monitor = Monitor(body, decision)
     device = monitor.decide(raw[Key("test", "clean")])
     controlled = float(np.mean(monitor.replay(device).abstain))
     figures = {
-        "temperature": temperature,
+        "temperature": decision.temperature,
         "tap_weights": {
             tap.after: w / ONE_Q16 for tap, w in zip(body.taps, decision.weight_q16, strict=True)
         },
@@ -206,7 +231,9 @@ def _fit(
         "controller": ControllerReport(*given, controlled) if options.controller else None,
         "accuracy_by_severity": on_test.accuracy_by_severity(),
         "dev": choice.dev,
-        "detection": evaluate(choice.map, on_dev, on_test, ood_features(features), on_device),
+        "detection": evaluate(
+            choice.map, on_dev, on_test, ood_features(features), on_device, options.balanced
+        ),
     }
     return decision, figures
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.config import VerifyOptions
 from snapcli.emit import Program, build_program, emit_model
-from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
+from snapcli.emit.steps import DistanceStep, HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
 from snapcli.graph import Graph, litert, read_tflite
@@ -235,7 +236,7 @@ def _of_network(
 
 
 def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
-    """What the monitor adds: pooled sums and surprisals."""
+    """What the monitor adds: pooled sums, surprisals and the distance."""
     found: dict[int, NDArray] = {}
     sums: dict[str, NDArray] = {}
     body = program.body
@@ -247,6 +248,9 @@ def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDA
             found[i] = sums[step.tensor] = body.pooled(step.tensor, tensors[step.tensor])
         elif isinstance(step, HeadStep):
             found[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
+        elif isinstance(step, DistanceStep):
+            assert body.distance is not None
+            found[i] = fx.mahalanobis_s8(body.distance, sums[step.tensor])
     return found
 
 
@@ -278,4 +282,6 @@ def _name(step: Step) -> tuple[str, str]:
         return step.layer.name, step.layer.operator
     if isinstance(step, HeadStep):
         return step.tap.after, "SURPRISAL"
+    if isinstance(step, DistanceStep):
+        return step.tensor, "DISTANCE"
     return (step.target, "MOVE") if isinstance(step, MoveStep) else (step.tensor, "POOLED SUM")

@@ -17,12 +17,14 @@ from snapcli.graph import Layer, Tensor
 from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.monitor import DeviceScores, Monitor
 from snapcli.graph.reader import read_tflite
+from snapcli.score.maps import SCORE
 
 from ...golden.tflite_op import flatbuffer
 from ..tiny_monitor import (
     HEADS,
     INPUT_SHAPE,
     MAPS,
+    gated_map,
     random_inputs,
     tiny_body,
     tiny_monitor,
@@ -156,7 +158,8 @@ EXTREMES = {
         map=fx.MapIsotonic(0, np.zeros(0, np.uint32), np.array([777], np.uint32)),
     ),
     "largest numbers": replace(
-        tiny_monitor().decision, map=fx.MapGated(-(2**31), 2**31 - 1, 2**31 - 1, -(2**31))
+        tiny_monitor().decision,
+        map=gated_map(-(2**31), 2**31 - 1, (SCORE, 2**31 - 1, -(2**31))),
     ),
 }
 
@@ -273,7 +276,7 @@ def test_c_equals_the_reference_at_the_ends(name: str, tmp_path: Path, library: 
     check(run(build(monitor, tmp_path, library), x, taps=2), monitor.run(x))
 
 
-@pytest.mark.parametrize("name", ["map", "controller", "result", "while", "7-Ätna"])
+@pytest.mark.parametrize("name", ["map", "controller", "result", "while", "distance", "7-Ätna"])
 def test_a_layer_may_have_any_name(name: str, tmp_path: Path, library: list[str]) -> None:
     """Names come from whoever trained the model."""
     content = flatbuffer(tiny_ops(), {name: 1, "stem": 0, "block": 2, "logits": 4})
@@ -339,11 +342,13 @@ def test_the_source_reads_as_the_network() -> None:
     assert sums == ["stem", "spatial", "block"]
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_sizes_are_those_of_the_arrays(head: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "head"), [*((kind, "gaussian") for kind in MAPS), *(("gated", h) for h in HEADS)]
+)
+def test_sizes_are_those_of_the_arrays(kind: str, head: str) -> None:
     """constant_bytes is what the export check compares with the flash: count it in the C."""
-    emitted = emit(tiny_monitor(head=head))
-    width = {"int8_t": 1, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
+    emitted = emit(tiny_monitor(kind, head))
+    width = {"int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
     sources = "".join(t for name, t in emitted.files.items() if name.endswith(".c"))
     arrays = re.findall(r"^(?:static )?const (\w+) \w+\[(\d+)\]", sources, re.MULTILINE)
     weights = 2 * 4  # tap_weight_q16, which the sum leaves out beside kilobytes

@@ -1,8 +1,9 @@
-"""The maps against the formulas they stand for."""
+"""The maps against the formulas they stand for, and their promise never to fall."""
 
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +16,13 @@ from snapcli.fixedpoint import (
     map_logistic_q16,
 )
 
+from ...golden.cases import RISING
+
 coefficients = st.integers(-(2**18), 2**18)
+slopes = st.integers(0, 2**31 - 1)
 scores = st.integers(0, 2**22)
 doubts = st.integers(0, 65536)
+int32s = st.integers(-(2**31), 2**31 - 1)
 
 
 def one(value: int, dtype: type = np.uint32) -> np.ndarray:
@@ -28,19 +33,44 @@ def sigmoid_q16(t: float) -> float:
     return 65536 / (1 + math.exp(-max(-50.0, min(50.0, t))))
 
 
+def gated(b0: int, b2: int, gates: list[tuple[int, int]]) -> MapGated:
+    """gates: (slope, theta)"""
+    pairs = np.array(gates, np.int32).reshape(-1, 2)
+    return MapGated(b0, b2, pairs[:, 0], pairs[:, 1])
+
+
 @given(
     coefficients,
     coefficients,
-    coefficients,
-    coefficients,
-    st.integers(1, 2**31 - 1),
+    st.lists(st.tuples(coefficients, coefficients, st.integers(-(2**20), 2**20)), max_size=4),
     st.integers(-(2**20), 2**19),
 )
-def test_gated_is_close(b0: int, b1: int, b2: int, theta: int, score: int, error: int) -> None:
-    t = b0 + b1 / 65536 * max(0.0, 65536 * math.log(score / 65536) - theta) + b2 / 65536 * error
-    actual = map_gated_q16(MapGated(b0, b1, b2, theta), one(score), one(error, np.int32))
-    # A logarithm off by 10 units, times |b1| <= 4, times the sigmoid's slope 1/4; plus its own 5.
-    assert abs(int(actual[0]) - sigmoid_q16(t / 65536)) <= 16
+def test_gated_is_close(b0: int, b2: int, gates: list[tuple[int, int, int]], error: int) -> None:
+    t = b0 + b2 / 65536 * error
+    t += sum(slope / 65536 * max(0, x - theta) for slope, theta, x in gates)
+    parameters = gated(b0, b2, [(slope, theta) for slope, theta, _ in gates])
+    inputs = np.array([[x for _, _, x in gates]], np.int32)
+    actual = map_gated_q16(parameters, inputs, one(error, np.int32))
+    # Every product is off by half a unit, times the sigmoid's slope 1/4; plus its own 5.
+    assert abs(int(actual[0]) - sigmoid_q16(t / 65536)) <= 6
+
+
+@given(
+    coefficients,
+    slopes,
+    st.lists(st.tuples(slopes, int32s, int32s, int32s), max_size=4),
+    int32s,
+    int32s,
+)
+def test_gated_never_falls(
+    b0: int, b2: int, gates: list[tuple[int, int, int, int]], e1: int, e2: int
+) -> None:
+    """With slopes that are not negative, in the error logit and in each input."""
+    parameters = gated(b0, b2, [(slope, theta) for slope, theta, _, _ in gates])
+    ends = [sorted((a, b)) for _, _, a, b in gates]
+    inputs = np.array([[e[k] for e in ends] for k in (0, 1)], np.int32).reshape(2, -1)
+    low, high = map_gated_q16(parameters, inputs, np.array(sorted((e1, e2)), np.int32))
+    assert low <= high
 
 
 @given(coefficients, coefficients, coefficients, scores, doubts)
@@ -50,20 +80,43 @@ def test_logistic_is_close(b0: int, b1: int, b2: int, score: int, doubt: int) ->
     assert abs(int(actual[0]) - sigmoid_q16(t / 65536)) <= 6
 
 
+@given(int32s, slopes, slopes, scores, scores, doubts, doubts)
+def test_logistic_never_falls(
+    b0: int, b1: int, b2: int, s1: int, s2: int, m1: int, m2: int
+) -> None:
+    score, doubt = (np.array(sorted(pair), np.uint32) for pair in ((s1, s2), (m1, m2)))
+    low, high = map_logistic_q16(MapLogistic(b0, b1, b2), score, doubt)
+    assert low <= high
+
+
 steps = st.lists(st.integers(0, 2**20), max_size=32, unique=True)
 
 
-@given(steps, st.randoms(), st.integers(0, 65536), scores, scores, doubts)
-def test_isotonic_is_monotone(
-    breakpoints: list[int], random: np.random.Generator, gamma: int, a: int, b: int, doubt: int
+@given(steps, st.randoms(), st.integers(0, 65536), scores, scores, doubts, doubts)
+def test_isotonic_never_falls(
+    breakpoints: list[int],
+    random: np.random.Generator,
+    gamma: int,
+    s1: int,
+    s2: int,
+    m1: int,
+    m2: int,
 ) -> None:
     values = sorted(random.randint(0, 65536) for _ in range(len(breakpoints) + 1))
     parameters = MapIsotonic(
         gamma, np.array(sorted(breakpoints), np.uint32), np.array(values, np.uint32)
     )
-    pair = np.array([min(a, b), max(a, b)], np.uint32)
-    low, high = map_isotonic_q16(parameters, pair, np.full(2, doubt, np.uint32))
+    score, doubt = (np.array(sorted(pair), np.uint32) for pair in ((s1, s2), (m1, m2)))
+    low, high = map_isotonic_q16(parameters, score, doubt)
     assert low <= high
+
+
+@pytest.mark.parametrize("case", RISING, ids=lambda case: f"{case.kernel}-{case.name}")
+def test_the_vectors_of_the_golden_sweeps_rise(case) -> None:
+    """The very numbers that C computes on the device: so U rises there, too."""
+    u = case.vectors().expected.astype(np.int64)
+    assert np.all(np.diff(u) >= 0)
+    assert len(np.unique(u)) > 10
 
 
 def test_isotonic_steps_at_the_breakpoint() -> None:

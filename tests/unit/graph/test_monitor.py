@@ -18,15 +18,40 @@ from snapcli.graph.decision import (
     quantize_map,
 )
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor, load_monitor
-from snapcli.score.maps import GatedMap, IsotonicMap, LogisticMap, Map
+from snapcli.score.confidence import energy
+from snapcli.score.maps import (
+    SCORE,
+    THIRD,
+    Gate,
+    GatedMap,
+    LogisticMap,
+    Map,
+    StaircaseMap,
+    tap_input,
+    temperature,
+)
 
 from ..tiny_monitor import HEADS, MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tflite
 
-FITTED: list[Map] = [
-    GatedMap(-1.2, 0.9, 0.7, 0.1),
-    LogisticMap(-2.5, 0.8, 1.9),
-    IsotonicMap(0.5, (0.6, 0.8, 1.1), (0.01, 0.2, 0.6, 0.9)),
+# By the tiny monitor whose inputs they read.
+FITTED: list[tuple[str, Map]] = [
+    ("temperature", temperature()),
+    ("gated", GatedMap("gated", -1.2, 0.7, (Gate(SCORE, 0.9, 0.1),))),
+    (
+        "gated-taps",
+        GatedMap(
+            "gated-taps", -1.2, 0.7, (Gate(tap_input(0), 0.9, -0.2), Gate(tap_input(1), 0.4, 0.1))
+        ),
+    ),
+    ("energy", GatedMap("gated", -1.2, 0.7, (Gate(SCORE, 0.9, 0.1), Gate(THIRD, 0.4, -3.0)))),
+    ("mahalanobis", GatedMap("gated", -1.2, 0.7, (Gate(THIRD, 1.4, -0.5),))),
+    ("logistic", LogisticMap("logistic", -2.5, 0.8, 1.9)),
+    ("isotonic", StaircaseMap("isotonic", 0.5, (0.6, 0.8, 1.1), (0.01, 0.2, 0.6, 0.9))),
+    ("isotonic", StaircaseMap("percentile", 1.0, (0.6, 0.8, 1.1), (0.0, 0.5, 0.9, 1.0))),
 ]
+every_fitted = pytest.mark.parametrize(
+    ("kind", "fitted"), FITTED, ids=[f"{kind}-{m.kind}" for kind, m in FITTED]
+)
 
 
 def save(monitor: Monitor, folder: Path) -> None:
@@ -88,9 +113,9 @@ def test_a_damaged_file_is_named_with_the_remedy(name: str, damage: str, tmp_pat
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("fitted", FITTED, ids=lambda m: m.kind)
-def test_the_integer_map_is_close_to_the_fitted_one(fitted: Map) -> None:
-    monitor = tiny_monitor()
+@every_fitted
+def test_the_integer_map_is_close_to_the_fitted_one(kind: str, fitted: Map) -> None:
+    monitor = tiny_monitor(kind)
     raw = monitor.body.run(random_inputs(300))
     features = monitor.features(raw)
     difference = np.abs(on_device(fitted)(features) - fitted(features))
@@ -98,15 +123,42 @@ def test_the_integer_map_is_close_to_the_fitted_one(fitted: Map) -> None:
     assert np.mean(difference > 3e-4) < 0.01
 
 
-@pytest.mark.parametrize("fitted", FITTED, ids=lambda m: m.kind)
-def test_on_device_is_what_the_monitor_decides(fitted: Map) -> None:
+@every_fitted
+def test_on_device_is_what_the_monitor_decides(kind: str, fitted: Map) -> None:
     """Bit for bit: thresholds are fitted on the one and applied to the other."""
-    decision = replace(tiny_monitor().decision, map=quantize_map(fitted))
-    monitor = Monitor(tiny_body(), decision)
+    tiny = tiny_monitor(kind)
+    monitor = replace(tiny, decision=replace(tiny.decision, map=quantize_map(fitted)))
     raw = monitor.body.run(random_inputs(300))
     decided = monitor.decide(raw).uncertainty_q16
     np.testing.assert_array_equal(on_device(fitted)(monitor.features(raw)) * ONE_Q16, decided)
     assert len(np.unique(decided)) > 1
+
+
+@pytest.mark.parametrize("kind", ["energy", "mahalanobis"])
+def test_the_third_input_reaches_the_map(kind: str) -> None:
+    """It grows with U, and it is what its name says."""
+    monitor, x = tiny_monitor(kind), random_inputs(300)
+    raw = monitor.body.run(x)
+    features = monitor.features(raw)
+    assert features.third is not None
+    if kind == "energy":
+        scale = monitor.body.graph.tensors[monitor.body.logits_tensor].scale
+        expected = energy(raw.logits * np.float64(scale), monitor.decision.temperature)
+        np.testing.assert_allclose(features.third, expected, atol=0.01)
+    else:
+        assert raw.distance_q16.min() > 0
+        np.testing.assert_allclose(features.third, np.log(raw.distance_q16 / 65536), atol=2e-4)
+    higher = replace(features, third=features.third + 1)
+    u, v = (on_device(dict(FITTED)[kind])(f) for f in (features, higher))
+    assert np.all(v >= u)
+    assert np.any(v > u)
+
+
+def test_without_a_third_input_there_is_none() -> None:
+    monitor = tiny_monitor()
+    raw = monitor.body.run(random_inputs(5))
+    assert monitor.features(raw).third is None
+    assert not raw.distance_q16.any()
 
 
 def test_the_monitor_abstains_at_its_threshold() -> None:
@@ -135,5 +187,5 @@ def test_a_stream_is_decided_by_the_controller() -> None:
 
 
 def test_a_slope_beyond_the_range_saturates() -> None:
-    device = quantize_map(LogisticMap(-1e9, 1e9, 0.5))
+    device = quantize_map(LogisticMap("logistic", -1e9, 1e9, 0.5))
     assert device == type(device)(-(2**31), 2**31 - 1, ONE_Q16 // 2)

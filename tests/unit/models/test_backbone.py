@@ -32,10 +32,10 @@ def test_outputs_are_the_blocks_and_the_logits(name: str) -> None:
     need(tensorflow=True)
     backbone = load_backbone(name)
     model = backbone.build(SHAPES[name], 7)
-    assert set(model.output) == {*backbone.blocks, "logits"}
+    assert set(model.output) == {*backbone.outputs, "logits"}
     outputs = model(np.zeros((2, *SHAPES[name]), np.float32))
     assert outputs["logits"].shape == (2, 7)
-    for block in backbone.blocks:
+    for block in backbone.outputs:
         assert len(outputs[block].shape) == 4
     for tap in backbone.taps(("M", "P")):
         assert backbone.blocks.index(tap.before) + 1 == backbone.blocks.index(tap.after)

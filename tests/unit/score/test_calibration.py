@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from snapcli.score import calibration
+from snapcli.config import MAPS
+from snapcli.metrics.detection import Cell, error_detection
 from snapcli.score.calibration import (
+    CONFIDENCE,
     Condition,
     Conditions,
     choose_map,
     choose_threshold,
     evaluate,
     fit_map,
+    judge,
 )
-from snapcli.score.maps import MAPS, Features
+from snapcli.score.choice import TRIED, choose_kind
+from snapcli.score.maps import Features, fit
 
 TYPES = ("noise", "blur", "contrast", "shift")
 # Types are dealt out in turn: those beside each other are fitted together.
@@ -24,11 +28,12 @@ every_map = pytest.mark.parametrize("kind", MAPS)
 
 
 def condition(rng: np.random.Generator, count: int, shift: float) -> Condition:
-    log_score = rng.normal(shift, 0.4, count)
-    error_logit = rng.normal(-3 + shift, 2, count)
+    log_score = rng.normal(shift, 0.1, count)
+    error_logit = rng.normal(-3, 2, count)
     doubt = expit(error_logit) * rng.uniform(0.7, 1.0, count)
-    wrong = rng.random(count) < expit(0.8 * error_logit + shift)
-    return Condition(Features(np.exp(log_score), error_logit, doubt), wrong)
+    wrong = rng.random(count) < expit(0.8 * error_logit + 2 * shift)
+    surprisal = np.exp(log_score[:, np.newaxis] + rng.normal(0, 0.05, (count, 2)))
+    return Condition(Features(np.exp(log_score), error_logit, doubt, surprisal), wrong)
 
 
 def conditions(seed: int) -> Conditions:
@@ -57,7 +62,8 @@ def poisoned(dev: Conditions, name: str) -> Conditions:
         order = np.argsort(f.error_logit)
         wrong = np.zeros(len(order), bool)
         wrong[order[: len(order) // 2]] = True
-        return Condition(Features(f.score**-2, f.error_logit, f.doubt), wrong)
+        odd = replace(f, score=f.score**-2, surprisal=f.surprisal**-2)
+        return Condition(odd, wrong)
 
     return replace(
         dev,
@@ -65,7 +71,8 @@ def poisoned(dev: Conditions, name: str) -> Conditions:
     )
 
 
-@every_map
+# What one feature alone ranks, no fit can change.
+@pytest.mark.parametrize("kind", ["gated", "gated-taps", "logistic", "isotonic"])
 @pytest.mark.parametrize("name", ["noise", "shift"])
 def test_no_map_has_seen_the_type_that_it_is_judged_on(kind: str, name: str) -> None:
     dev, test = conditions(1), conditions(2)
@@ -88,9 +95,7 @@ def test_the_deployed_map_is_fitted_on_all_types_and_clean_data() -> None:
     parts = [dev.clean, *dev.corrupted.values()]
     clean = np.arange(sum(len(p.wrong) for p in parts)) < len(dev.clean.wrong)
     features = Features.concatenate([p.features for p in parts])
-    assert choice.map == MAPS["gated"].fit(
-        features, np.concatenate([p.wrong for p in parts]), clean
-    )
+    assert choice.map == fit("gated", features, np.concatenate([p.wrong for p in parts]), clean)
 
 
 def spoiled(data: Conditions, column: str) -> Conditions:
@@ -106,38 +111,57 @@ def spoiled(data: Conditions, column: str) -> Conditions:
 
 @pytest.mark.parametrize(
     ("column", "unharmed"),
-    [("doubt", {"gated"}), ("error_logit", {"logistic", "isotonic"})],
+    [("doubt", {"gated", "gated-taps"}), ("error_logit", {"logistic", "isotonic"})],
 )
-def test_auto_takes_the_best_map_that_does_no_harm(column: str, unharmed: set[str]) -> None:
+def test_auto_takes_what_the_rule_says_of_cross_fitted_figures(
+    column: str, unharmed: set[str]
+) -> None:
     """A map that has lost the confidence it reads cannot win."""
     dev = spoiled(conditions(1), column)
     choice = choose_map("auto", dev)
-    report = evaluate(choice.map, dev, dev, {}).errors
-    limit = report["max-probability"].per_cell.auroc - calibration.HARM
-    harmless = {k: d.pooled.auroc for k, d in choice.dev.items() if d.per_cell.auroc >= limit}
-    assert choice.map.kind == max(harmless, key=lambda k: harmless[k])
+    figures = {kind: judge(kind, dev, dev) for kind in TRIED}
+    confidence = evaluate(choice.map, dev, dev, {}).errors[CONFIDENCE]
+    assert choice.dev == {CONFIDENCE: confidence, **figures}
+    expected = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
+    assert (choice.map.kind, choice.reason) == expected
     assert choice.map.kind in unharmed
-    assert set(choice.dev) == set(MAPS)
-    for d in choice.dev.values():
-        assert f"{d.pooled.auroc:.3f} / {d.per_cell.auroc:.3f}" in choice.reason
     # The figures are the cross-fitted ones that evaluate reports for that map.
-    assert report["U"] == choice.dev[choice.map.kind]
-
-
-def test_auto_takes_the_least_harmful_map_where_all_do_harm(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(calibration, "HARM", -1.0)  # nothing can be that much better
-    choice = choose_map("auto", spoiled(conditions(3), "error_logit"))
-    per_cell = {k: d.per_cell.auroc for k, d in choice.dev.items()}
-    assert choice.map.kind == max(per_cell, key=lambda k: per_cell[k])
+    assert evaluate(choice.map, dev, dev, {}).errors["U"] == choice.dev[choice.map.kind]
 
 
 @every_map
-def test_a_named_map_is_taken(kind: str) -> None:
-    choice = choose_map(kind, conditions(1))
-    assert choice.map.kind == kind
-    assert choice.reason == "asked for"
+def test_a_named_map_is_taken_and_judged_beside_the_others(kind: str) -> None:
+    dev = conditions(1)
+    choice = choose_map(kind, dev)
+    assert choice.map == fit_map(kind, dev, list(TYPES))
+    assert set(choice.dev) == {CONFIDENCE, *TRIED, kind}
+    assert choice.dev[kind] == judge(kind, dev, dev)
+    assert choice.reason.startswith("Asked for.")
+    assert ("percentile of clean dev data" in choice.reason) == (kind == "percentile")
+
+
+def test_temperature_ranks_as_max_probability_does() -> None:
+    dev, test = conditions(1), conditions(2)
+    cells = [Cell(c.wrong, c.features.error_logit) for c in test.corrupted.values()]
+    clean = Cell(test.clean.wrong, test.clean.features.error_logit)
+    assert judge("temperature", dev, test) == error_detection(clean, cells)
+
+
+def test_a_map_is_deployed_before_it_is_judged() -> None:
+    """A device that answers nothing finds nothing."""
+    dev = conditions(1)
+    blind = judge("gated", dev, dev, lambda fitted: lambda f: np.zeros(len(f.score)))
+    assert blind.pooled.auroc == blind.per_cell.auroc == blind.clean.auroc == 0.5
+
+
+def test_a_plain_fit_can_be_had() -> None:
+    dev = conditions(1)
+    plain = choose_map("logistic", dev, balanced=False)
+    assert plain.map == fit_map("logistic", dev, list(TYPES), balanced=False)
+    assert plain.map != choose_map("logistic", dev).map
+    assert plain.dev["logistic"] == judge("logistic", dev, dev, balanced=False)
+    report = evaluate(plain.map, dev, dev, {}, balanced=False)
+    assert report.errors["U"] == plain.dev["logistic"]
 
 
 def test_the_report_compares_u_with_its_parts() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax, softmax
 
-from snapcli.score.confidence import doubt, error_logit, fit_temperature
+from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
 
 logits = arrays(np.float64, (4, 6), elements=st.floats(-12, 12))
 temperatures = st.floats(0.3, 5.0)
@@ -63,6 +63,13 @@ def test_error_logit_is_finite_where_probabilities_round_to_one() -> None:
     z = np.array([[0.0, 500.0, -3.0], [0.0, 900.0, -3.0]])
     first, second = error_logit(z, 1.0)
     assert second == pytest.approx(first - 400)
+
+
+@given(logits, temperatures, st.floats(-50, 50))
+def test_energy_falls_as_all_logits_rise(z: np.ndarray, temperature: float, by: float) -> None:
+    found = energy(z, temperature)
+    np.testing.assert_allclose(np.exp(-found), np.exp(z / temperature).sum(axis=-1), rtol=1e-9)
+    np.testing.assert_allclose(energy(z + by, temperature), found - by / temperature, atol=1e-9)
 
 
 @given(logits, temperatures, st.floats(0, 1))

@@ -1,0 +1,45 @@
+#include "snapuq_arith.h"
+
+/* Squared distance of z to a centre, Q20. */
+static uint64_t away_from(const int16_t *centre, const int16_t *z, int32_t rank)
+{
+    uint64_t total_q20 = 0;
+    for (int32_t j = 0; j < rank; ++j) {
+        const int32_t away = z[j] - centre[j];
+        total_q20 += (uint64_t)((int64_t)away * away);
+    }
+    return total_q20;
+}
+
+uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const int32_t *sum,
+                               int16_t *scratch)
+{
+    int16_t *x = scratch, *z = scratch + head->channels;
+
+    for (int32_t c = 0; c < head->channels; ++c) {
+        const int64_t scaled = (int64_t)snapuq_requantize_inline(
+                                   sum[c], head->input.mantissa[c], head->input.shift) +
+                               head->input.offset[c];
+        x[c] = (int16_t)snapuq_clamp64(scaled, INT16_MIN, INT16_MAX);
+    }
+
+    const int8_t *weights = head->whitening;
+    for (int32_t j = 0; j < head->rank; ++j) {
+        int32_t total = 0;
+        for (int32_t c = 0; c < head->channels; ++c) {
+            total += *weights++ * x[c];
+        }
+        total = snapuq_requantize_inline(total, head->mantissa[j], head->shift);
+        z[j] = (int16_t)snapuq_clamp(total, INT16_MIN, INT16_MAX);
+    }
+
+    uint64_t nearest_q20 = UINT64_MAX;
+    for (int32_t k = 0; k < head->classes; ++k) {
+        const uint64_t away_q20 = away_from(head->centre + k * head->rank, z, head->rank);
+        if (away_q20 < nearest_q20) {
+            nearest_q20 = away_q20;
+        }
+    }
+    const uint64_t distance_q16 = nearest_q20 >> 4;
+    return distance_q16 > INT32_MAX ? INT32_MAX : (uint32_t)distance_q16;
+}

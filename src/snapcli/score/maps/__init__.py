@@ -1,0 +1,83 @@
+"""Maps from (S, confidence) to U, the probability that the prediction is wrong.
+
+Each is fitted on dev data and is called on Features. The fixed-point twins are in
+fixedpoint/maps.py.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.score.maps.features import Features, log_of
+from snapcli.score.maps.gated import (
+    SCORE,
+    THIRD,
+    Gate,
+    GatedMap,
+    fit_gated,
+    tap_input,
+    tap_of,
+    temperature,
+)
+from snapcli.score.maps.logistic import LogisticMap, fit_logistic
+from snapcli.score.maps.staircase import (
+    MAX_BREAKPOINTS,
+    PERCENTILES,
+    StaircaseMap,
+    fit_isotonic,
+    fit_percentile,
+)
+
+__all__ = [
+    "MAX_BREAKPOINTS",
+    "PERCENTILES",
+    "SCORE",
+    "THIRD",
+    "Features",
+    "Gate",
+    "GatedMap",
+    "LogisticMap",
+    "Map",
+    "StaircaseMap",
+    "fit",
+    "log_of",
+    "map_to_dict",
+    "reads_third",
+    "tap_input",
+    "tap_of",
+    "temperature",
+]
+
+Map = GatedMap | LogisticMap | StaircaseMap
+
+
+def fit(
+    kind: str,
+    features: Features,
+    wrong: NDArray[np.bool_],
+    clean: NDArray[np.bool_],
+    balanced: bool = True,
+) -> Map:
+    """kind: one of config.MAPS; wrong and clean say of each of n inputs whether it is so."""
+    match kind:
+        case "temperature":
+            return temperature()
+        case "gated" | "gated-taps":
+            return fit_gated(features, wrong, clean, balanced, per_tap=kind == "gated-taps")
+        case "logistic" | "logistic-s":
+            return fit_logistic(features, wrong, balanced, with_doubt=kind == "logistic")
+        case "isotonic":
+            return fit_isotonic(features, wrong)
+        case "percentile":
+            return fit_percentile(features, clean)
+    raise ValueError(f"no map is called {kind}")
+
+
+def reads_third(fitted: Map) -> bool:
+    return isinstance(fitted, GatedMap) and any(gate.input == THIRD for gate in fitted.gates)
+
+
+def map_to_dict(fitted: Map) -> dict[str, Any]:
+    return asdict(fitted)

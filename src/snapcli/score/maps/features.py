@@ -1,0 +1,49 @@
+"""What a map reads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# The device's smallest number above zero: what a score of nothing counts as in a logarithm.
+_LEAST = 2.0**-16
+
+
+def log_of(score: Array) -> Array:
+    """ln of a score, finite also for zero."""
+    return np.log(np.maximum(score, _LEAST))
+
+
+@dataclass(frozen=True)
+class Features:
+    """score: S; error_logit: ln((1 - max p) / max p); doubt: m; each [n].
+
+    surprisal [n, taps]: what S is the weighted sum of. third [n]: an energy or the logarithm of a
+    distance, which grows as inputs become foreign; None unless the user asked for one.
+    """
+
+    score: Array
+    error_logit: Array
+    doubt: Array
+    surprisal: Array
+    third: Array | None = None
+
+    def log_score(self) -> Array:
+        return log_of(self.score)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Features":
+        third = None if self.third is None else self.third[chosen]
+        parts = (self.score, self.error_logit, self.doubt, self.surprisal)
+        return Features(*(part[chosen] for part in parts), third)
+
+    @staticmethod
+    def concatenate(parts: "list[Features]") -> "Features":
+        third = [p.third for p in parts if p.third is not None]
+        return Features(
+            np.concatenate([p.score for p in parts]),
+            np.concatenate([p.error_logit for p in parts]),
+            np.concatenate([p.doubt for p in parts]),
+            np.concatenate([p.surprisal for p in parts]),
+            np.concatenate(third) if third else None,
+        )

@@ -1,0 +1,84 @@
+"""Confidence ranks, and what is unusual comes on top: temperature, gated, gated-taps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.score.maps.features import Array, Features, log_of
+from snapcli.score.maps.regression import regress, sigmoid
+
+SCORE, THIRD = "score", "third"
+_TAP = "tap "
+# The share of clean dev data for which a gate is closed.
+_USUAL = 0.9
+
+
+def tap_input(index: int) -> str:
+    return f"{_TAP}{index}"
+
+
+def tap_of(name: str) -> int | None:
+    """The index of the tap that a gate reads, None if it reads something else."""
+    return int(name.removeprefix(_TAP)) if name.startswith(_TAP) else None
+
+
+@dataclass(frozen=True)
+class Gate:
+    """slope max(0, x - theta); input: ln S ("score"), ln e of a tap ("tap 0") or "third"."""
+
+    input: str
+    slope: float
+    theta: float
+
+
+@dataclass(frozen=True)
+class GatedMap:
+    """U = sigmoid(b0 + b2 error_logit + sum over gates of slope max(0, x - theta)).
+
+    A gate speaks only above theta, the usual range on clean data; where all are closed,
+    confidence alone ranks. Without gates, b0 = 0 and b2 = 1 it is 1 - max p.
+    """
+
+    kind: str
+    b0: float
+    b2: float
+    gates: tuple[Gate, ...]
+
+    def __call__(self, features: Features) -> Array:
+        t = self.b0 + self.b2 * features.error_logit
+        for gate in self.gates:
+            t = t + gate.slope * np.maximum(0.0, _input(features, gate.input) - gate.theta)
+        return sigmoid(t)
+
+
+def temperature() -> GatedMap:
+    """U = 1 - max p at the fitted temperature; there is nothing to fit."""
+    return GatedMap("temperature", 0.0, 1.0, ())
+
+
+def fit_gated(
+    features: Features,
+    wrong: NDArray[np.bool_],
+    clean: NDArray[np.bool_],
+    balanced: bool,
+    per_tap: bool,
+) -> GatedMap:
+    """One gate for S or one per tap, and one for the third input if there is one."""
+    taps = features.surprisal.shape[1]
+    names = [tap_input(i) for i in range(taps)] if per_tap else [SCORE]
+    names += [THIRD] if features.third is not None else []
+    inputs = [_input(features, name) for name in names]
+    thetas = [float(np.quantile(x[clean], _USUAL)) for x in inputs]
+    excess = [np.maximum(0.0, x - theta) for x, theta in zip(inputs, thetas, strict=True)]
+    b0, (b2, *slopes) = regress([features.error_logit, *excess], wrong, balanced)
+    gates = tuple(Gate(*parts) for parts in zip(names, slopes, thetas, strict=True))
+    return GatedMap("gated-taps" if per_tap else "gated", b0, b2, gates)
+
+
+def _input(features: Features, name: str) -> Array:
+    if name == THIRD:
+        assert features.third is not None
+        return features.third
+    tap = tap_of(name)
+    return features.log_score() if tap is None else log_of(features.surprisal[:, tap])
