@@ -179,7 +179,10 @@ def _heads_line(program: Program) -> str:
     if not program.heads:
         return ""
     size = sum(head.constant_bytes for head in program.heads)
-    return f"The {len(program.heads)} heads take another {size:,} B, and the map its tables.\n"
+    far = program.distance
+    distance = f", the distance to the nearest class {far.constant_bytes:,} B" if far else ""
+    heads = f"The {len(program.heads)} heads take another {size:,} B{distance}"
+    return f"{heads}, and the map its tables.\n"
 
 
 def _call_lines(program: Program) -> str:

@@ -19,7 +19,7 @@ from snapcli.metrics.detection import (
     ood_detection,
 )
 from snapcli.score.choice import TRIED, choose_kind
-from snapcli.score.maps import Features, Map, fit
+from snapcli.score.maps import Features, Map, fit, reads_third
 from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
     threshold_by_budget,
@@ -143,6 +143,8 @@ def choose_map(
     if kind == "auto":
         taken, reason = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
     fitted = fit_map(taken, dev, dev.types(), balanced)
+    if dev.clean.features.third is not None and not reads_third(fitted):
+        reason += " The third input adds nothing and is left out."
     return MapChoice(fitted, {CONFIDENCE: confidence, **figures}, reason)
 
 

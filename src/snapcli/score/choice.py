@@ -27,7 +27,8 @@ def choose_kind(
     it is the one whose gain outweighs its loss most, if there is one.
     """
     judge_clean = clean_errors >= MIN_CLEAN_ERRORS
-    note = "" if judge_clean else f" Clean dev data has {_errors(clean_errors)}: too few to judge."
+    too_few = f" Clean dev data has {_errors(clean_errors)}, too few to judge harm there."
+    note = "" if judge_clean else too_few
 
     def gain(kind: str) -> float:
         return _change(figures[kind].pooled, confidence.pooled)

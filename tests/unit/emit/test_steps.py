@@ -1,12 +1,22 @@
 """Where the classifier begins, for the stages that a probe tells apart."""
 
 from snapcli import fixedpoint as fx
-from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep, classifier_start
+from snapcli.emit.steps import (
+    DistanceStep,
+    HeadStep,
+    LayerStep,
+    MoveStep,
+    Step,
+    SumStep,
+    classifier_start,
+    order,
+)
 from snapcli.graph import Layer
 from snapcli.graph.body import TapTensors
 from snapcli.graph.fusion import fuse_residuals
 
 from ..graph.test_fusion import residual
+from ..tiny_monitor import body_with_distance, tiny_body
 
 DENSE = LayerStep(
     Layer("logits", "MEAN", fx.MeanS8(1, 1, 0, 0, fx.Multiplier(0, 0)), ("x",), "logits")
@@ -30,8 +40,19 @@ def test_a_move_behind_the_last_convolution_changes_nothing() -> None:
 def test_what_hangs_on_the_last_block_belongs_to_it() -> None:
     head = HeadStep(0, TapTensors("stem", "added"))
     assert classifier_start([*layers()[:4], SumStep("added", 8), head, DENSE]) == 6
+    distance = DistanceStep("added")
+    assert classifier_start([*layers()[:4], SumStep("added", 8), distance, DENSE]) == 6
 
 
 def test_a_head_that_waits_for_the_class_does_not() -> None:
     head = HeadStep(0, TapTensors("stem", "added"), "logits")
     assert classifier_start([*layers()[:4], SumStep("added", 8), DENSE, head]) == 5
+
+
+def test_the_distance_is_taken_right_after_the_last_sum() -> None:
+    body = tiny_body()
+    steps = order(body.graph, body.graph.layers, body, ())
+    last = body.taps[-1].after
+    at = next(i for i, s in enumerate(steps) if isinstance(s, SumStep) and s.tensor == last) + 1
+    found = order(body.graph, body.graph.layers, body_with_distance(), ())
+    assert found == [*steps[:at], DistanceStep(last), *steps[at:]]

@@ -154,11 +154,30 @@ def test_a_map_is_deployed_before_it_is_judged() -> None:
     assert blind.pooled.auroc == blind.per_cell.auroc == blind.clean.auroc == 0.5
 
 
+def with_third(data: Conditions, slope: float) -> Conditions:
+    """The third input knows of errors, among noise, or nothing with a slope of zero."""
+    rng = np.random.default_rng(0)
+
+    def added(c: Condition) -> Condition:
+        third = slope * (c.wrong + rng.normal(0, 0.5, len(c.wrong)))
+        return Condition(replace(c.features, third=third), c.wrong)
+
+    return Conditions(added(data.clean), {k: added(c) for k, c in data.corrupted.items()})
+
+
+def test_a_third_input_that_is_left_out_is_mentioned() -> None:
+    dev = conditions(1)
+    assert choose_map("gated", with_third(dev, 1.0)).reason == "Asked for."
+    useless = choose_map("gated", with_third(dev, 0.0))
+    assert useless.reason == "Asked for. The third input adds nothing and is left out."
+    assert useless.map == fit_map("gated", dev, list(TYPES))
+
+
 def test_a_plain_fit_can_be_had() -> None:
     dev = conditions(1)
     plain = choose_map("logistic", dev, balanced=False)
     assert plain.map == fit_map("logistic", dev, list(TYPES), balanced=False)
-    assert plain.map != choose_map("logistic", dev).map
+    assert plain.map != fit_map("logistic", dev, list(TYPES))
     assert plain.dev["logistic"] == judge("logistic", dev, dev, balanced=False)
     report = evaluate(plain.map, dev, dev, {}, balanced=False)
     assert report.errors["U"] == plain.dev["logistic"]

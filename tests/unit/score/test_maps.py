@@ -166,7 +166,7 @@ def test_a_column_that_would_lower_u_is_dropped(kind: str, slopes: tuple[float, 
     features, wrong, clean = draw(slopes=slopes)
     found = fit(kind, features, wrong, clean)
     if isinstance(found, GatedMap):
-        surprise, confidence = [gate.slope for gate in found.gates], found.b2
+        surprise, confidence = [gate.slope for gate in found.gates] or [0], found.b2
         logs = [features.log_score()]
         if kind == "gated-taps":
             logs = list(np.log(features.surprisal).T)
@@ -185,6 +185,14 @@ def test_a_column_that_would_lower_u_is_dropped(kind: str, slopes: tuple[float, 
         assert confidence == 0
         np.testing.assert_allclose(surprise, slopes_of(columns, wrong), rtol=0.02)
     assert np.mean(found(features)) == pytest.approx(wrong.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["gated", "gated-taps"])
+def test_a_third_input_that_says_nothing_is_not_read(kind: str) -> None:
+    features, wrong, clean = draw(third=True)
+    found = fit(kind, replace(features, third=np.full(len(wrong), 2.5)), wrong, clean)
+    assert found == fit(kind, replace(features, third=None), wrong, clean)
+    assert not reads_third(found)
 
 
 @pytest.mark.parametrize("kind", ["gated", "gated-taps"])

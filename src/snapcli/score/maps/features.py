@@ -33,9 +33,13 @@ class Features:
         return log_of(self.score)
 
     def where(self, chosen: NDArray[np.bool_]) -> "Features":
-        third = None if self.third is None else self.third[chosen]
-        parts = (self.score, self.error_logit, self.doubt, self.surprisal)
-        return Features(*(part[chosen] for part in parts), third)
+        return Features(
+            self.score[chosen],
+            self.error_logit[chosen],
+            self.doubt[chosen],
+            self.surprisal[chosen],
+            None if self.third is None else self.third[chosen],
+        )
 
     @staticmethod
     def concatenate(parts: "list[Features]") -> "Features":

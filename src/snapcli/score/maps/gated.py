@@ -64,7 +64,10 @@ def fit_gated(
     balanced: bool,
     per_tap: bool,
 ) -> GatedMap:
-    """One gate for S or one per tap, and one for the third input if there is one."""
+    """One gate for S or one per tap, and one for the third input if there is one.
+
+    A gate that would lower U, or says nothing, is left out: the device need not compute it.
+    """
     taps = features.surprisal.shape[1]
     names = [tap_input(i) for i in range(taps)] if per_tap else [SCORE]
     names += [THIRD] if features.third is not None else []
@@ -72,7 +75,7 @@ def fit_gated(
     thetas = [float(np.quantile(x[clean], _USUAL)) for x in inputs]
     excess = [np.maximum(0.0, x - theta) for x, theta in zip(inputs, thetas, strict=True)]
     b0, (b2, *slopes) = regress([features.error_logit, *excess], wrong, balanced)
-    gates = tuple(Gate(*parts) for parts in zip(names, slopes, thetas, strict=True))
+    gates = tuple(Gate(*parts) for parts in zip(names, slopes, thetas, strict=True) if parts[1] > 0)
     return GatedMap("gated-taps" if per_tap else "gated", b0, b2, gates)
 
 
