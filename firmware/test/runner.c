@@ -540,7 +540,7 @@ static uint32_t student_t(const struct test_case *c, const int32_t *u_q12, uint3
     return snapuq_energy_student_t_q16(&energy, u_q12, s[0]);
 }
 
-/* channels, inverse_nu_q16, nu_plus_1_q16 | u_q12, log2_q15 */
+/* channels, inverse_nu_q18, nu_plus_1_q16 | u_q12, log2_q15 */
 static uint32_t run_energy_student_t_q16(const struct test_case *c, void **result)
 {
     return run_energy(c, result, channels_of(c), student_t);

@@ -1012,7 +1012,7 @@ class EnergyOf:
     def energy(self, rng: Rng) -> Energy:
         match self.kernel:
             case "energy_student_t_q16":
-                return EnergyStudentT(round(65536 / self.nu), round((self.nu + 1) * 65536))
+                return EnergyStudentT(round(2**18 / self.nu), round((self.nu + 1) * 65536))
             case "energy_huber_q16":
                 return EnergyHuber(round(self.delta * 4096))
             case "energy_lowrank_f32":

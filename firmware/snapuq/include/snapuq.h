@@ -282,9 +282,9 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
 /* Gaussian: mean(u^2) */
 uint32_t snapuq_energy_gaussian_q16(const int32_t *u_q12, int32_t channels);
 
-/* Student-t: mean((nu + 1) ln(1 + u^2 / nu)), 1 <= nu < 64 */
+/* Student-t: mean((nu + 1) ln(1 + u^2 / nu)), 3 <= nu <= 30 */
 struct snapuq_energy_student_t {
-    int32_t inverse_nu_q16, nu_plus_1_q16;
+    int32_t inverse_nu_q18, nu_plus_1_q16;
     const uint16_t *log2_q15; /* [257] */
 };
 

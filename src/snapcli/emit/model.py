@@ -82,9 +82,10 @@ def _parts(program: Program, monitor: Monitor) -> str:
     ]
     lines += [line for head in program.heads for line in head.declarations]
     joined = "\n".join(lines)
+    headers = dict.fromkeys(("snapuq.h", program.kernels.head_header))
+    includes = "\n".join(f'#include "{header}"' for header in headers)
     return (
-        f"{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n"
-        f'#include "{program.kernels.head_header}"\n\n'
+        f"{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n{includes}\n\n"
         f"{joined}\n\n#endif\n"
     )
 

@@ -35,10 +35,10 @@ class Reference:
     def lower_residual(self, site: HeadSite) -> Lowered:
         head, inverse_sigma = site.head.residual, site.inverse_sigma
         outputs = (site.scratch.name, site.u.name, inverse_sigma.name if inverse_sigma else "0")
-        arguments = (f"&{site.name}", *site.sums, site.predicted, *outputs)
+        arguments = f"{', '.join(site.sums)},\n        {', '.join((site.predicted, *outputs))}"
         return Lowered(
             definitions=struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
-            call=f"snapuq_residual_s8({', '.join(arguments)});",
+            call=f"snapuq_residual_s8(&{site.name}, {arguments});",
             constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
             scratch_bytes=site.scratch.size_bytes,
             slack=(None, None),

@@ -1,4 +1,4 @@
-"""Diagonal Gaussian: e = mean(u^2) (SPEC 1.4) <-> snapuq_energy_gaussian_q16.c."""
+"""Diagonal Gaussian: e = mean(u^2) (SPEC 1.3) <-> snapuq_energy_gaussian_q16.c."""
 
 from dataclasses import dataclass
 

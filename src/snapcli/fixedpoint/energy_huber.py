@@ -1,4 +1,4 @@
-"""Huber: e = mean(2 rho(u)) (SPEC 1.4) <-> snapuq_energy_huber_q16.c."""
+"""Huber: e = mean(2 rho(u)) (SPEC 1.3) <-> snapuq_energy_huber_q16.c."""
 
 from dataclasses import dataclass
 

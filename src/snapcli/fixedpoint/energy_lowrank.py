@@ -1,4 +1,4 @@
-"""Diagonal plus low rank (SPEC 1.4) <-> snapuq_energy_lowrank_f32.c.
+"""Diagonal plus low rank (SPEC 1.3) <-> snapuq_energy_lowrank_f32.c.
 
 Single precision in a fixed order of operations: bit for bit what C computes without fused
 multiply-adds, and close to what it computes with them.

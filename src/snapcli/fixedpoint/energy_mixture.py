@@ -1,4 +1,4 @@
-"""A mixture of diagonal Gaussians (SPEC 1.4) <-> snapuq_energy_mixture_q16.c."""
+"""A mixture of diagonal Gaussians (SPEC 1.3) <-> snapuq_energy_mixture_q16.c."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Surprisal of a tap: residuals by its head, then the energy of its likelihood (SPEC 1.3, 1.4)."""
+"""Surprisal of a tap: residuals by its head, then the energy of its likelihood (SPEC 1.3)."""
 
 from dataclasses import dataclass
 

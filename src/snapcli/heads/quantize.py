@@ -32,7 +32,7 @@ from snapcli.heads.student_t import StudentT
 INPUTS_MAX, CHANNELS_MAX, COMPONENTS_MAX = 256, 2048, 8
 
 Array = NDArray[np.float64]
-_Q10, _Q12, _Q16 = 1 << 10, 1 << 12, 1 << 16
+_Q10, _Q12, _Q16, _Q18 = 1 << 10, 1 << 12, 1 << 16, 1 << 18
 # A shifted input may drive the latent this far beyond what clean data shows before it saturates.
 _LATENT_HEADROOM = 4.0
 # The least range of the latent, for a projector that gives (next to) nothing.
@@ -101,7 +101,7 @@ def quantize_head(head: Head, before: Tensor, after: Tensor, sums: NDArray[np.in
 def _energy(likelihood: Likelihood, seen: Callable[[Array], Array], latent_scale: float) -> Energy:
     match likelihood:
         case StudentT(nu):
-            return EnergyStudentT(round(_Q16 / nu), round((nu + 1) * _Q16))
+            return EnergyStudentT(round(_Q18 / nu), round((nu + 1) * _Q16))
         case Huber(delta):
             return EnergyHuber(round(delta * _Q12))
         case LowRank(factor=factor):
