@@ -2,6 +2,15 @@
 
 #define RESIDUAL_LIMIT_Q16 (1 << 23)
 
+/* Requantization is called, not inlined: it happens once per channel, and six copies of it
+ * would be most of this function's flash. */
+static inline int64_t standardize(const struct snapuq_standardize *parameters, int32_t channel,
+                                  int32_t sum)
+{
+    return snapuq_requantize(sum, (struct snapuq_multiplier){parameters->mantissa[channel],
+                                                             parameters->shift});
+}
+
 static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t *z)
 {
     const int8_t *weights = head->projector;
@@ -10,7 +19,7 @@ static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t
         for (int32_t c = 0; c < head->in_channels; ++c) {
             sum += *weights++ * x[c];
         }
-        sum = snapuq_requantize_inline(sum, head->latent.mantissa, head->latent.shift);
+        sum = snapuq_requantize(sum, head->latent);
         z[j] = (int16_t)snapuq_clamp(sum, INT16_MIN, INT16_MAX);
     }
 }
@@ -23,9 +32,7 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
     int32_t inputs = head->in_channels;
 
     for (int32_t c = 0; c < head->in_channels; ++c) {
-        const int64_t x = (int64_t)snapuq_requantize_inline(sum_before[c], head->before.mantissa[c],
-                                                            head->before.shift) +
-                          head->before.offset[c];
+        const int64_t x = standardize(&head->before, c, sum_before[c]) + head->before.offset[c];
         z[c] = (int16_t)snapuq_clamp64(x, INT16_MIN, INT16_MAX);
     }
     if (head->rank) {
@@ -46,17 +53,14 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
             mean += *mean_weights++ * *from;
             xi += *xi_weights++ * *from;
         }
-        mean = snapuq_requantize_inline(mean, head->mean.mantissa, head->mean.shift);
-        xi = snapuq_requantize_inline(xi, head->xi.mantissa, head->xi.shift);
+        mean = snapuq_requantize(mean, head->mean);
+        xi = snapuq_requantize(xi, head->xi);
         xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
         int64_t difference =
-            (int64_t)snapuq_requantize_inline(sum_after[c], head->after.mantissa[c],
-                                              head->after.shift) +
-            head->after.offset[i] - mean;
+            standardize(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
         if (class_mean) {
-            difference -= snapuq_requantize_inline(class_mean[c], head->class_scale.mantissa,
-                                                   head->class_scale.shift);
+            difference -= snapuq_requantize(class_mean[c], head->class_scale);
         }
         const int32_t residual_q16 =
             (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
