@@ -15,12 +15,12 @@ CASES = [c for c in C_CASES if isinstance(c, EnergyOf) and c.kernel == "energy_l
 
 @dataclass(frozen=True)
 class Fusing(Host):
-    compiler = ("cc", "-O1", "-ffp-contract=fast")
+    compiler = ("cc", "-O2", "-ffp-contract=fast")
 
 
 @dataclass(frozen=True)
 class FusingX86(Host):
-    compiler = ("cc", "-O1", "-ffp-contract=fast", "-mfma")
+    compiler = ("cc", "-O2", "-ffp-contract=fast", "-mfma")
 
 
 def fusing() -> Host:

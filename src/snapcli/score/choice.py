@@ -10,8 +10,8 @@ BY_SIMPLICITY = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic")
 TRIED = ("temperature", *BY_SIMPLICITY)
 # AUROC that counts: a loss up to it is no harm, a gain below it is none.
 MARGIN = 0.005
-# What a loss within the conditions weighs against a gain over all of them.
-_LOSS_WEIGHT = 3.0
+# What harm within the conditions weighs against a gain over all of them.
+HARM_WEIGHT = 3.0
 # Fewer clean errors than this say nothing about harm to clean data.
 MIN_CLEAN_ERRORS = 10
 
@@ -21,10 +21,10 @@ def choose_kind(
 ) -> tuple[str, str]:
     """(kind, why); figures of all TRIED, confidence: those of max-probability alone.
 
-    A map is harmless where its AUROC per cell and on clean data is at most MARGIN below that of
-    max-probability: else it sees that conditions differ, but ranks worse within each. Of the
-    harmless the simplest near the best pooled AUROC is taken. Where every map with S does harm,
-    it is the one whose gain outweighs its loss most, if there is one.
+    A map's worth is what it gains in pooled AUROC on max-probability, less HARM_WEIGHT times its
+    harm: what it loses per cell or on clean data beyond MARGIN. A map that does harm sees that
+    conditions differ, but ranks worse within each. The simplest near the largest worth is taken,
+    or temperature, which is max-probability itself, where none is worth MARGIN.
     """
     judge_clean = clean_errors >= MIN_CLEAN_ERRORS
     too_few = f" Clean dev data has {_errors(clean_errors)}, too few to judge harm there."
@@ -33,40 +33,24 @@ def choose_kind(
     def gain(kind: str) -> float:
         return _change(figures[kind].pooled, confidence.pooled)
 
-    def per_cell(kind: str) -> float:
-        return _change(figures[kind].per_cell, confidence.per_cell)
-
-    def harmless(kind: str) -> bool:
-        on_clean = _change(figures[kind].clean, confidence.clean) if judge_clean else 0.0
-        return min(per_cell(kind), on_clean) >= -MARGIN
+    def loss(kind: str) -> float:
+        parts = [_change(figures[kind].per_cell, confidence.per_cell)]
+        parts += [_change(figures[kind].clean, confidence.clean)] if judge_clean else []
+        return max(0.0, -min(parts))
 
     def worth(kind: str) -> float:
-        return gain(kind) + _LOSS_WEIGHT * min(0.0, per_cell(kind))
+        return gain(kind) - HARM_WEIGHT * max(0.0, loss(kind) - MARGIN)
 
-    unharmful = [kind for kind in BY_SIMPLICITY if harmless(kind)]
-    if not unharmful:
-        best = max(BY_SIMPLICITY, key=worth)
-        change = f"{gain(best):+.3f} pooled, {per_cell(best):+.3f} per cell"
-        if worth(best) > 0:
-            return best, (
-                f"Every map with S does harm; {best} gains most for what it costs: {change}.{note}"
-            )
-        return "temperature", (
-            f"Every map with S does harm, and the best, {best}, is not worth it: {change}.{note}"
-        )
-    best = max(unharmful, key=gain)
-    if gain(best) < MARGIN:
-        return "temperature", (
-            f"No harmless map gains {MARGIN} pooled on max-probability; the best, {best}, "
-            f"gains {gain(best):+.3f}.{note}"
-        )
-    taken = next(kind for kind in unharmful if gain(kind) >= gain(best) - MARGIN)
-    change = f"{gain(taken):+.3f} pooled and {per_cell(taken):+.3f} per cell on max-probability"
+    def told(kind: str) -> str:
+        return f"{kind} gains {gain(kind):+.3f} pooled and loses {loss(kind):.3f} within conditions"
+
+    best = max(BY_SIMPLICITY, key=worth)
+    if worth(best) < MARGIN:
+        return "temperature", f"No map with S is worth it: the best, {told(best)}.{note}"
+    taken = next(kind for kind in BY_SIMPLICITY if worth(kind) >= worth(best) - MARGIN)
     if taken == best:
-        return taken, f"The best of the harmless maps: {change}.{note}"
-    return taken, (
-        f"The simplest harmless map within {MARGIN} of the best, {best}: {change}.{note}"
-    )
+        return taken, f"Of all maps, {told(taken)}: the best balance.{note}"
+    return taken, f"The simplest within {MARGIN} of the best, {best}: {told(taken)}.{note}"
 
 
 def _change(found: Detection, reference: Detection) -> float:

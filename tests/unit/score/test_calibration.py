@@ -232,8 +232,11 @@ def test_a_condition_can_be_cut() -> None:
     chosen = np.arange(len(whole.wrong)) % 3 == 0
     part = whole.where(chosen)
     np.testing.assert_array_equal(part.wrong, whole.wrong[::3])
-    for name, values in vars(whole.features).items():
-        np.testing.assert_array_equal(getattr(part.features, name), values[::3], err_msg=name)
+    third = replace(whole, features=replace(whole.features, third=whole.features.score + 1))
+    for cut, of in ((part, whole), (third.where(chosen), third)):
+        for name, values in vars(of.features).items():
+            expected = None if values is None else values[::3]
+            np.testing.assert_array_equal(getattr(cut.features, name), expected, err_msg=name)
 
 
 def test_types_keep_their_order_and_accuracy_is_that_of_clean_data() -> None:

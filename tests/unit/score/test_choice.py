@@ -25,11 +25,12 @@ def choose(clean_errors: int = 50, **changed: ErrorDetection) -> tuple[str, str]
     return choose_kind(found, CONFIDENCE, clean_errors)
 
 
-def test_the_best_of_the_harmless_is_taken() -> None:
+def test_the_largest_gain_without_harm_is_taken() -> None:
     kind, reason = choose(gated=figures(0.85, 0.75, 0.9), isotonic=figures(0.87, 0.746, 0.9))
     assert kind == "isotonic"
     assert reason == (
-        "The best of the harmless maps: +0.070 pooled and -0.004 per cell on max-probability."
+        "Of all maps, isotonic gains +0.070 pooled and loses 0.004 within conditions: "
+        "the best balance."
     )
 
 
@@ -40,7 +41,7 @@ def test_of_maps_about_as_good_the_simplest_is_taken() -> None:
         isotonic=figures(0.87, 0.75, 0.9),
     )
     assert kind == "logistic"
-    assert "within 0.005 of the best, isotonic" in reason
+    assert reason.startswith("The simplest within 0.005 of the best, isotonic: logistic gains")
 
 
 @pytest.mark.parametrize("order", [(a, b) for a in range(5) for b in range(a + 1, 5)])
@@ -52,11 +53,21 @@ def test_the_order_of_simplicity(order: tuple[int, int]) -> None:
     assert BY_SIMPLICITY == ("gated", "logistic-s", "logistic", "gated-taps", "isotonic")
 
 
-def test_a_larger_gain_does_not_excuse_harm_where_a_map_does_none() -> None:
-    harmless = figures(0.82, 0.75, 0.9)
-    assert choose(gated=harmless, isotonic=figures(0.95, 0.744, 0.9))[0] == "gated"
-    assert choose(gated=harmless, isotonic=figures(0.95, 0.75, 0.894))[0] == "gated"
-    assert choose(gated=harmless, isotonic=figures(0.95, 0.7451, 0.8951))[0] == "isotonic"
+def test_harm_counts_three_times_beyond_the_margin() -> None:
+    gated = figures(0.82, 0.75, 0.9)
+    # 0.05 - 3 * 0.01 ties with 0.02, and less is worse.
+    assert choose(gated=gated, isotonic=figures(0.85, 0.735, 0.9))[0] == "gated"
+    assert choose(gated=gated, isotonic=figures(0.85, 0.738, 0.9))[0] == "isotonic"
+    assert choose(gated=gated, isotonic=figures(0.85, 0.75, 0.885))[0] == "gated"
+    assert choose(gated=gated, isotonic=figures(0.85, 0.75, 0.888))[0] == "isotonic"
+
+
+def test_a_large_gain_excuses_some_harm() -> None:
+    """Digits of one seed, and MNIST: the same loss, for a gain that is worth it or not."""
+    assert choose(isotonic=figures(0.97, 0.70, 0.9), gated=figures(0.885, 0.743, 0.9))[0] == "gated"
+    kind, reason = choose(gated=figures(0.99, 0.70, 0.9))
+    assert kind == "gated"
+    assert "gains +0.190 pooled and loses 0.050 within conditions" in reason
 
 
 def test_few_clean_errors_cannot_judge_harm() -> None:
@@ -69,29 +80,12 @@ def test_few_clean_errors_cannot_judge_harm() -> None:
     assert "has no errors," in choose(0, gated=seeming)[1]
 
 
-def test_temperature_where_nothing_gains() -> None:
+def test_temperature_where_nothing_is_worth_it() -> None:
     kind, reason = choose(gated=figures(0.8049, 0.75, 0.9), isotonic=figures(0.803, 0.75, 0.9))
     assert kind == "temperature"
-    assert "No harmless map gains 0.005 pooled" in reason
-    assert "gated, gains +0.005" in reason
+    assert reason.startswith("No map with S is worth it: the best, gated gains +0.005 pooled")
     assert choose(gated=figures(0.8051, 0.75, 0.9))[0] == "gated"
-
-
-def test_where_all_do_harm_a_gain_must_outweigh_it() -> None:
-    kind, reason = choose(gated=figures(0.95, 0.71, 0.9), logistic=figures(0.97, 0.70, 0.9))
-    assert kind == "gated"  # 0.15 - 3 * 0.04 beats 0.17 - 3 * 0.05
-    assert reason == (
-        "Every map with S does harm; gated gains most for what it costs: "
-        "+0.150 pooled, -0.040 per cell."
-    )
-    kind, reason = choose(gated=figures(0.91, 0.71, 0.9))
-    assert kind == "temperature"  # 0.11 - 3 * 0.04 is a loss
-    assert "gated, is not worth it: +0.110 pooled, -0.040 per cell" in reason
-
-
-def test_harm_on_clean_data_alone_costs_nothing_in_the_balance() -> None:
-    every = dict.fromkeys(("logistic_s", "logistic", "gated_taps", "isotonic"), HARMFUL)
-    assert choose(gated=figures(0.83, 0.76, 0.8), **every)[0] == "gated"
+    assert choose(gated=figures(0.91, 0.71, 0.9))[0] == "temperature"
 
 
 def test_what_cannot_be_judged_is_neither_gain_nor_loss() -> None:

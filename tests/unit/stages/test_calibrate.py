@@ -17,12 +17,16 @@ def evaluation() -> Evaluation:
     return Evaluation(load_dataset(TrainOptions()), 50)
 
 
+def made(score: np.ndarray) -> Features:
+    return Features(score, score, score, score[:, None])
+
+
 @pytest.mark.parametrize("rule", THRESHOLDS)
 def test_only_a_promise_holds_examples_out(rule: str) -> None:
     options = CalibrateOptions(threshold=rule)
     keys = [key for key in evaluation().keys if key.split == "dev"]
     # Every score names its example, so that it can be followed.
-    features = {key: Features(*3 * (evaluation().rows(key).astype(float),)) for key in keys}
+    features = {key: made(evaluation().rows(key).astype(float)) for key in keys}
     predicted = {key: np.zeros(len(evaluation().rows(key)), int) for key in keys}
     fit, held_out = dev_conditions(features, predicted, evaluation(), options)
     fitted = {float(v) for c in (fit.clean, *fit.corrupted.values()) for v in c.features.score}
