@@ -45,29 +45,31 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
     const int8_t *xi_weights = head->xi_weights;
     const int8_t *class_mean =
         head->class_mean ? head->class_mean + predicted * head->channels : 0;
-    const int32_t rows = head->components * head->channels;
-    for (int32_t i = 0, c = 0; i < rows; ++i, c = snapuq_next(c, head->channels)) {
-        int32_t mean = 0, xi = head->xi_bias[i];
-        /* Both heads in one pass: they share the loads of z. */
-        for (const int16_t *from = z, *end = z + inputs; from != end; ++from) {
-            mean += *mean_weights++ * *from;
-            xi += *xi_weights++ * *from;
-        }
-        mean = snapuq_requantize(mean, head->mean);
-        xi = snapuq_requantize(xi, head->xi);
-        xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
+    int32_t i = 0;
+    for (int32_t k = 0; k < head->components; ++k) {
+        for (int32_t c = 0; c < head->channels; ++c, ++i) {
+            int32_t mean = 0, xi = head->xi_bias[i];
+            /* Both heads in one pass: they share the loads of z. */
+            for (const int16_t *from = z, *end = z + inputs; from != end; ++from) {
+                mean += *mean_weights++ * *from;
+                xi += *xi_weights++ * *from;
+            }
+            mean = snapuq_requantize(mean, head->mean);
+            xi = snapuq_requantize(xi, head->xi);
+            xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
-        int64_t difference =
-            standardize(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
-        if (class_mean) {
-            difference -= snapuq_requantize(class_mean[c], head->class_scale);
-        }
-        const int32_t residual_q16 =
-            (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
-        const uint16_t inverse_q9 = head->inverse_sigma_q9[xi + 128];
-        u_q12[i] = (int32_t)(((int64_t)residual_q16 * inverse_q9 + (1 << 12)) >> 13);
-        if (inverse_sigma_q9) {
-            inverse_sigma_q9[i] = inverse_q9;
+            int64_t difference =
+                standardize(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
+            if (class_mean) {
+                difference -= snapuq_requantize(class_mean[c], head->class_scale);
+            }
+            const int32_t residual_q16 =
+                (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
+            const uint16_t inverse_q9 = head->inverse_sigma_q9[xi + 128];
+            u_q12[i] = (int32_t)(((int64_t)residual_q16 * inverse_q9 + (1 << 12)) >> 13);
+            if (inverse_sigma_q9) {
+                inverse_sigma_q9[i] = inverse_q9;
+            }
         }
     }
 }
