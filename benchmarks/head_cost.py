@@ -1,0 +1,81 @@
+"""What Gaussian heads at M and P add to the backbones: instructions, flash, RAM, for two ranks.
+
+    python benchmarks/head_cost.py                     # reference kernels, about a minute
+    python benchmarks/head_cost.py --kernels cmsis-nn
+
+Costs do not depend on what a network has learned: the weights are random, no data are needed.
+Flash is what the compiler says of kernels and constants; *parameters* is the part of it that the
+paper counts, weights and biases of projector and heads.
+"""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from snapcli import console
+from snapcli.config import REFERENCE, TrainOptions
+from snapcli.fixedpoint import HeadS8
+from snapcli.graph.reader import read_tflite
+from snapcli.heads.head import tapped_blocks
+from snapcli.models import load_backbone
+from snapcli.models.attached import AttachedHeads
+from snapcli.models.convert import convert_int8
+from snapcli.models.tensorflow import require_tensorflow
+from snapcli.stages.costs import measure
+from snapcli.stages.quantize import build_body
+from snapcli.targets import load_target
+
+SHAPES = {"dscnn": (98, 40, 1), "resnet8": (32, 32, 3)}
+# The paper's figure is 28 KB of parameters for rank 64; half of that for half the rank.
+RANKS = {32: 14 * 1024, 64: 28 * 1024}
+CLASSES = 10
+
+
+def parameters(head: HeadS8) -> int:
+    arrays = (head.projector, head.mean_weights, head.xi_weights, head.xi_bias, head.after.offset)
+    return sum(a.nbytes for a in arrays)
+
+
+def main(
+    kernels: Annotated[str, typer.Option(help="reference or cmsis-nn.")] = REFERENCE,
+    target: Annotated[str, typer.Option(help="Whose compiler and core.")] = "qemu-m4",
+) -> None:
+    require_tensorflow()
+    rows, missed = [], 0
+    for name, shape in SHAPES.items():
+        backbone = load_backbone(name)
+        model = backbone.build(shape, CLASSES)
+        x = np.random.default_rng(0).normal(0, 1, (20, *shape)).astype(np.float32)
+        for rank, limit in RANKS.items():
+            taps = backbone.taps(("M", "P"), (rank,))
+            heads = AttachedHeads(taps, model, CLASSES, TrainOptions()).fitted()
+            graph = read_tflite(convert_int8(model, tapped_blocks(heads), x))
+            body = build_body(graph, heads, x)
+            inputs = graph.tensors[graph.input].quantize(x[:2])
+            prices = measure(body, inputs, load_target(target), kernels)
+            cost = prices.of(body, [0, 1])
+            weights = sum(parameters(h.residual) for h in body.heads)
+            share = cost.instructions / prices.backbone
+            met = share <= 0.02 and weights <= limit and prices.arena_bytes <= 1024
+            met = met and (rank == 32 or cost.flash_bytes <= limit)
+            missed += not met
+            rows.append(
+                (
+                    name,
+                    str(rank),
+                    f"{100 * share:.2f}",
+                    f"{weights:,}",
+                    f"{cost.flash_bytes:,}",
+                    f"{prices.arena_bytes:,}",
+                    f"<= 2, {limit:,}, 1,024",
+                    "met" if met else "MISSED",
+                )
+            )
+    columns = ("backbone", "rank", "instructions, %", "parameters, B", "flash, B", "RAM, B")
+    console.table(f"heads at M and P, {kernels}", (*columns, "goal", ""), rows)
+    raise typer.Exit(7 if missed else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
