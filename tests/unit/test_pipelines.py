@@ -1,15 +1,17 @@
 """The recipes that ship: each can be read, and says what the paper says."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from snapcli.assets import asset_dir
-from snapcli.config import Recipe, load_recipe
+from snapcli.config import Recipe, TrainOptions, load_recipe
 from snapcli.data.loading import NAMES
 from snapcli.errors import UsageError
 from snapcli.models import BACKBONES, load_backbone
 from snapcli.stages.recipe import recipe_for
+from snapcli.stages.train import with_default_taps
 from snapcli.targets import load_target
 
 RECIPES = sorted(asset_dir("pipelines").glob("*.toml"))
@@ -20,7 +22,8 @@ def test_a_recipe_names_things_that_exist(path: Path) -> None:
     recipe = load_recipe(path)
     assert path.stem.removesuffix("-quick") == recipe.train.dataset in NAMES
     assert recipe.train.backbone in BACKBONES
-    assert len(load_backbone(recipe.train.backbone).taps(recipe.train.taps or ("M", "P"))) == 2
+    options = with_default_taps(recipe.train)
+    assert len(load_backbone(recipe.train.backbone).taps(options.taps, options.ranks)) == 2
     assert load_target(recipe.export_c.target).emulator
 
 
@@ -55,6 +58,16 @@ def test_the_whole_recipe_is_the_papers(name: str) -> None:
     assert ramp is None or train.ramp == ramp
     assert train.mixup == 0.0
     assert train.label_smoothing == (0.1 if name == "cifar10" else 0.0)
+
+
+def test_minimal_is_one_tap_unless_others_are_given() -> None:
+    def chosen(**given: Any) -> tuple[Any, Any]:
+        options = with_default_taps(TrainOptions(**given))
+        return options.taps, options.ranks
+
+    assert chosen() == (("M", "P"), ())
+    assert chosen(head="minimal") == (("P",), (32,))
+    assert chosen(head="minimal", taps=("M", "P"), ranks=(8,)) == (("M", "P"), (8,))
 
 
 def test_a_data_set_of_the_users_own_has_the_defaults() -> None:

@@ -129,6 +129,8 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
+    if taps is not None and not _names(taps):
+        raise UsageError("no tap given", "Use for example --taps M,P.")
     given = {
         "dataset": dataset,
         "data_dir": str(data_dir) if data_dir else None,

@@ -106,6 +106,7 @@ def build_layer(
                 name=f"{name}_xi_steps", shape=(2,), initializer="ones", trainable=False
             )
             self.simulated = False
+            self.folded = folds(rank, channels_before, components * channels_after)
             self.likelihood = likelihood
 
         @property
@@ -129,8 +130,7 @@ def build_layer(
             x = self.standardize_before(before, training=training)
             actual = self.standardize_after(after, training=training)
             if classes:
-                table = rounded(self.class_mean) if self.simulated else self.class_mean
-                actual -= tf.gather(table, predicted)
+                actual -= tf.gather(self._table(), predicted)
             if self.simulated:
                 z, mean, xi = self._simulated(x)
             else:
@@ -142,10 +142,13 @@ def build_layer(
             sigma2 = tf.clip_by_value(tf.nn.softplus(xi) + EPS**2, *VARIANCE_RANGE)
             return Prediction(actual - mean, sigma2, z)
 
+        def _table(self) -> Any:
+            return rounded(self.class_mean) if self.simulated else self.class_mean
+
         def _simulated(self, x: Any) -> tuple[Any, Any, Any]:
             """(latent, mean, xi) with the integers' steps."""
             projector, outputs = self.projector.kernel, (self.mean, self.xi)
-            if folds(rank, channels_before, components * channels_after):
+            if self.folded:
                 # The product is what the device holds.
                 z = x @ projector
                 mean, xi = (x @ rounded(projector @ d.kernel) + d.bias for d in outputs)
@@ -158,6 +161,12 @@ def build_layer(
             def array(v: Any) -> Array:
                 return np.asarray(v.numpy(), np.float64)
 
+            # What the device holds; a folded product has no factors that would give it rounded.
+            factors = self.simulated and not self.folded
+
+            def kernel(dense: Any) -> Array:
+                return array(rounded(dense.kernel) if factors else dense.kernel).T
+
             def deviation(norm: Any) -> Array:
                 return np.sqrt(array(norm.moving_variance) + STANDARDIZE_EPSILON)
 
@@ -168,12 +177,12 @@ def build_layer(
                 before_deviation=deviation(self.standardize_before),
                 after_mean=array(self.standardize_after.moving_mean),
                 after_deviation=deviation(self.standardize_after),
-                projector=array(self.projector.kernel).T,
-                mean_weights=array(self.mean.kernel).T,
+                projector=kernel(self.projector),
+                mean_weights=kernel(self.mean),
                 mean_bias=array(self.mean.bias),
-                xi_weights=array(self.xi.kernel).T,
+                xi_weights=kernel(self.xi),
                 xi_bias=array(self.xi.bias),
-                class_mean=array(self.class_mean) if classes else np.zeros((0, channels_after)),
+                class_mean=array(self._table()) if classes else np.zeros((0, channels_after)),
                 likelihood=self.likelihood.fitted(),
             )
 

@@ -8,6 +8,8 @@ import numpy as np
 from snapcli.heads.prediction import Array, Prediction
 
 NU_RANGE = (3.0, 30.0)
+# nu = softplus(_PACE * variable): with the steps of other weights it would hardly move.
+_PACE = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class StudentTTraining:
 
         if isinstance(self._nu, float):
             return tf.constant(self._nu)
-        return tf.clip_by_value(tf.nn.softplus(self._nu), *NU_RANGE)
+        return tf.clip_by_value(tf.nn.softplus(_PACE * self._nu), *NU_RANGE)
 
     def nll(self, prediction: Prediction) -> Any:
         import tensorflow as tf
@@ -56,14 +58,17 @@ class StudentTTraining:
 
 
 def shared_nu(start: float) -> Any:
-    """A variable whose softplus is nu. It is held within the range: outside of it nu has no
+    """The variable of a nu that is learned. It is held within the range: outside of it nu has no
     gradient and would never come back."""
     import tensorflow as tf
 
-    low, high = (float(np.log(np.expm1(end))) for end in NU_RANGE)
+    def variable(nu: float) -> float:
+        return float(np.log(np.expm1(nu))) / _PACE
+
+    low, high = (variable(nu) for nu in NU_RANGE)
     return tf.Variable(
-        np.log(np.expm1(start)),
+        variable(start),
         dtype=tf.float32,
         name="nu",
-        constraint=lambda v: tf.clip_by_value(v, low + 1e-4, high - 1e-4),
+        constraint=lambda v: tf.clip_by_value(v, low + 1e-5, high - 1e-5),
     )

@@ -21,11 +21,26 @@ def pooled(activation: Any, statistics: str = MEAN) -> Any:
     deviations over the positions (TensorFlow)."""
     import tensorflow as tf
 
-    mean = tf.reduce_mean(activation, axis=(1, 2))
+    mean = _mean(activation)
     if statistics != MEAN_DEVIATION:
         return mean
     variance = tf.math.reduce_variance(activation, axis=(1, 2))
     return tf.concat([mean, tf.sqrt(variance + _VARIANCE_LEAST)], axis=-1)
+
+
+def _mean(activation: Any) -> Any:
+    """Over height and width. TensorFlow's gradient of a mean divides the whole map once more."""
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def mean(a: Any) -> tuple[Any, Any]:
+        shape = tf.shape(a)
+        positions = tf.cast(shape[1] * shape[2], a.dtype)
+        return tf.reduce_mean(a, axis=(1, 2)), lambda g: tf.broadcast_to(
+            (g / positions)[:, None, None, :], shape
+        )
+
+    return mean(activation)
 
 
 def pooled_activations(

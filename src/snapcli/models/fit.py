@@ -77,7 +77,7 @@ class Trainer:
         self.times: list[EpochTime] = []
         # Seconds that heads took which were fitted after the epochs.
         self.posthoc_s = 0.0
-        self._lambda = AdaptiveLambda(options.lambda_ss)
+        self.lambda_ss = AdaptiveLambda(options.lambda_ss)
         self._simulated: SimulatedBackbone | None = None
         self._average = WeightAverage(self._kept(), options.ema) if options.ema else None
         self._prepare()
@@ -186,18 +186,18 @@ class Trainer:
             measured = options.adaptive and due and ramp > 0 and not stop
             scalars = {
                 "rate": learning_rate(options, epoch + k / self.steps),
-                "lambda_ss": ramp * self._lambda.value,
+                "lambda_ss": ramp * self.lambda_ss.value,
                 "decay": self._average.decay_at(step) if self._average else 0.0,
             }
             tensors = {name: tf.constant(v, tf.float32) for name, v in scalars.items()}
             found = self._step(_tensors(batch), tensors, weights, settled, stop, measured)
             results.append(found[:2])
             if measured:
-                self._lambda.update(float(found[2]))
+                self.lambda_ss.update(float(found[2]))
         self.epoch += 1
         loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
         self.times.append(EpochTime(time.monotonic() - started, feed.waited_s))
-        counted = 0.0 if self._alone else ramp * self._lambda.value
+        counted = 0.0 if self._alone else ramp * self.lambda_ss.value
         return Progress(self.epoch, options.epochs, float(loss), float(accuracy), counted)
 
     def _tap_weights(self) -> Any:
@@ -257,7 +257,7 @@ class Trainer:
         times = [[t.seconds, t.waited_s] for t in self.times]
         arrays |= {"history": np.array(history), "times": np.array(times)}
         try:
-            np.savez(partial, **arrays, adaptive=np.array(self._lambda.state()))
+            np.savez(partial, **arrays, adaptive=np.array(self.lambda_ss.state()))
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -276,7 +276,7 @@ class Trainer:
                 for i, variable in enumerate(self._state()):
                     variable.assign(saved[f"v{i}"])
                 times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
-                self._lambda.restore(saved["adaptive"])
+                self.lambda_ss.restore(saved["adaptive"])
         except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
             raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
         self.history, self.times, self.epoch = history, times, len(history)

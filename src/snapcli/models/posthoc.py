@@ -13,10 +13,11 @@ from snapcli.models.attached import AttachedHeads
 # examples alone tell errors better (CIFAR-10, pooled AUROC: by 0.003 to 0.004).
 _SMALL = 5_000
 # Examples that are looked at as they are, and as often varied as in training.
-_EXAMPLES, _VARIANTS = 10_000, 3
+EXAMPLES = 10_000
+_VARIANTS = 3
 _STEPS, _RATE = 400, 3e-2
-# Rows of a step: all of a small set, few enough for steps of milliseconds.
-_ROWS = 8192
+# Rows of a step: few enough for steps of milliseconds.
+_ROWS = 2048
 
 
 def fit_heads(
@@ -32,7 +33,7 @@ def fit_heads(
     import tf_keras
 
     # Evenly spaced: a set of the user's own may be sorted by class.
-    rows = np.linspace(0, len(data.train) - 1, min(len(data.train), _EXAMPLES)).astype(int)
+    rows = np.linspace(0, len(data.train) - 1, min(len(data.train), EXAMPLES)).astype(int)
     train = data.train.x[rows]
 
     def seen(x: np.ndarray) -> dict[str, np.ndarray]:

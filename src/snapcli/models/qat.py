@@ -1,14 +1,16 @@
 """A backbone with int8 simulated while it is trained (tensorflow-model-optimization).
 
 The simulation starts from the ranges that the export takes, least and most of every tensor over
-clean training data. What is saved is the plain model with the trained weights: it has no wrappers,
-and the export finds these ranges again from the same data.
+clean training data. What is saved is the plain model with the rounded weights: it has no wrappers,
+the export finds these ranges and these int8 weights again, and the float model differs from the
+device by the rounding of activations alone.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapcli.assets import install_command
 from snapcli.errors import ConfigError, ToolchainError
@@ -40,6 +42,7 @@ class SimulatedBackbone:
         own = {v.name: v for v in self.model.variables}
         try:
             self._pairs = [(v, own[v.name]) for v in model.variables]
+            self._ranges = {v.name: own.get(_range_of(v.name)) for v in model.variables}
             self._set_ranges(samples, own)
         except KeyError as error:
             raise _refused(name, f"it changes {error}") from None
@@ -56,9 +59,10 @@ class SimulatedBackbone:
             own.assign(plain)
 
     def give(self) -> None:
-        """Weights to the plain backbone."""
+        """Weights to the plain backbone, rounded as the device has them."""
         for plain, own in self._pairs:
-            plain.assign(own)
+            ends = self._ranges[plain.name]
+            plain.assign(own if ends is None else _on_grid(own.numpy(), len(ends.shape) > 0))
 
     def _set_ranges(self, samples: np.ndarray, own: dict[str, Any]) -> None:
         ranges = dict(_ranges(self._plain, samples))
@@ -73,6 +77,19 @@ class SimulatedBackbone:
                 variable.assign((samples.min(), samples.max())[end])
             else:
                 variable.assign(ranges[layer.removeprefix("quant_")][end])
+
+
+def _range_of(name: str) -> str:
+    """a/kernel:0 -> the variable with the lower end of its range."""
+    layer, _, weight = name.removesuffix(":0").rpartition("/")
+    return f"quant_{layer}/{weight}_min:0"
+
+
+def _on_grid(kernel: NDArray[np.float32], per_channel: bool) -> NDArray[np.float32]:
+    """In int8 steps, symmetric; a scale for each of the last axis, or one for all."""
+    axes = tuple(range(kernel.ndim - 1)) if per_channel else None
+    scale = np.maximum(np.abs(kernel).max(axis=axes, keepdims=True) / np.float32(127), 1e-12)
+    return np.rint(kernel / scale) * scale
 
 
 def _wrapped(model: Any, name: str) -> Any:

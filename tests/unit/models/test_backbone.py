@@ -37,8 +37,9 @@ def test_outputs_are_the_blocks_and_the_logits(name: str) -> None:
     assert outputs["logits"].shape == (2, 7)
     for block in backbone.outputs:
         assert len(outputs[block].shape) == 4
-    for tap in backbone.taps(("M", "P")):
-        assert backbone.blocks.index(tap.before) + 1 == backbone.blocks.index(tap.after)
+    for letter in backbone.letters:
+        (tap,) = backbone.taps((letter,))
+        assert backbone.outputs.index(tap.before) < backbone.outputs.index(tap.after)
 
 
 def test_resnet8_is_mlperf_tinys() -> None:
@@ -60,6 +61,76 @@ def test_taps_are_named_by_letter_block_or_pair() -> None:
     for wrong in ("X", "stem", "block9", "stem:block9", "nowhere:block1", "block3:block1"):
         with pytest.raises(UsageError):
             backbone.taps((wrong,))
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    {
+        "dscnn": {
+            "E": ("stem", "block1"),
+            "M": ("block1", "block2"),
+            "M1": ("block1", "block2"),
+            "M2": ("block2", "block3"),
+            "P": ("block3", "block4"),
+        },
+        "resnet8": {
+            "E": ("stem", "stage1"),
+            "M": ("stage1", "stage2"),
+            "M1": ("stage1", "stage2"),
+            "M2": ("stage2", "stage3_inner"),
+            "P": ("stage2", "stage3"),
+        },
+    }.items(),
+)
+def test_letters_name_a_pair(name: str, pairs: dict[str, tuple[str, str]]) -> None:
+    backbone = load_backbone(name)
+    assert set(backbone.letters) == set(pairs)
+    for letter, pair in pairs.items():
+        (tap,) = backbone.taps((letter,))
+        assert (tap.before, tap.after) == pair
+
+
+def test_letters_go_with_depth() -> None:
+    for backbone in BACKBONES.values():
+        depths = [
+            backbone.outputs.index(backbone.letters[letter])
+            for letter in ("E", "M1", "M2", "P")
+            if letter in backbone.letters
+        ]
+        assert depths == sorted(set(depths))
+
+
+def test_a_letter_that_is_missing_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="cnn-mnist has no tap M2") as caught:
+        load_backbone("cnn-mnist").taps(("M2",))
+    assert caught.value.hint == "Its letters: E, M, M1, P."
+
+
+def test_a_point_inside_of_a_block_is_predicted_from_the_block_before() -> None:
+    backbone = load_backbone("resnet8")
+    assert backbone.taps(("stage2_inner",)) == (Tap("stage1", "stage2_inner", 32),)
+    assert backbone.taps(("stage2",)) == (Tap("stage1", "stage2", 32),)
+    assert backbone.taps(("stage2_inner:stage2",)) == (Tap("stage2_inner", "stage2", 32),)
+
+
+def test_ranks_are_one_for_all_or_one_for_each() -> None:
+    backbone = load_backbone("dscnn")
+    assert [t.rank for t in backbone.taps(("P", "E"))] == [32, 32]
+    assert [t.rank for t in backbone.taps(("P", "E"), (8,))] == [8, 8]
+    assert [(t.after, t.rank) for t in backbone.taps(("P", "E"), (64, 16))] == [
+        ("block1", 16),
+        ("block4", 64),
+    ]
+    with pytest.raises(UsageError, match="2 ranks for 3 taps"):
+        backbone.taps(("E", "M", "P"), (8, 16))
+    with pytest.raises(UsageError, match="2 taps predict 'block2'"):
+        backbone.taps(("M", "M1"), (8, 16))
+    with pytest.raises(UsageError, match="no tap given"):
+        backbone.taps(())
+    with pytest.raises(UsageError, match="6 taps"):
+        load_backbone("resnet8").taps(
+            tuple(f"stage{i}{s}" for i in (1, 2, 3) for s in ("", "_inner"))
+        )
 
 
 def test_an_unknown_backbone_is_answered_with_the_known_ones() -> None:
