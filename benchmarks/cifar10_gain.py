@@ -26,9 +26,8 @@ from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import surprisals
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
-from snapcli.models.attached import AttachedHeads
 from snapcli.models.own import with_taps
-from snapcli.models.posthoc import fit_heads
+from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.score.calibration import judge
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
@@ -135,14 +134,8 @@ def distances(subject: Subject, block: str) -> Scores:
 
 
 def surprise(subject: Subject, options: TrainOptions) -> Scores:
-    import tf_keras
-
-    # A row must not depend on those before it.
-    tf_keras.utils.set_random_seed(options.seed)
     data, taps = subject.evaluation.dataset, BACKBONE.taps(options.taps)
-    heads = AttachedHeads(taps, subject.model, len(data.class_names), options)
-    fit_heads(heads, subject.model, data, options, np.random.default_rng(options.seed))
-    fitted = heads.fitted()
+    fitted = heads_for(subject.model, taps, data, options)
     return {key: surprisals(fitted, found) for key, found in subject.found.items()}
 
 

@@ -6,8 +6,10 @@ import numpy as np
 
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
+from snapcli.heads.head import Head
 from snapcli.models.activations import pooled_activations
 from snapcli.models.attached import AttachedHeads
+from snapcli.models.backbone import Tap
 
 # Heads would learn a smaller set by heart: it is looked at varied, too. Of a larger one clean
 # examples alone tell errors better (CIFAR-10, pooled AUROC: by 0.003 to 0.004).
@@ -18,6 +20,18 @@ _VARIANTS = 3
 _STEPS, _RATE = 400, 3e-2
 # Rows of a step: few enough for steps of milliseconds.
 _ROWS = 2048
+
+
+def heads_for(
+    model: Any, taps: tuple[Tap, ...], data: Dataset, options: TrainOptions
+) -> list[Head]:
+    """New heads for a finished model; the same seed gives the same."""
+    import tf_keras
+
+    tf_keras.utils.set_random_seed(options.seed)
+    heads = AttachedHeads(taps, model, len(data.class_names), options)
+    fit_heads(heads, model, data, options, np.random.default_rng(options.seed))
+    return heads.fitted()
 
 
 def fit_heads(

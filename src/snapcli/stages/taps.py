@@ -18,9 +18,8 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import Head, surprisals, tapped_blocks
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
-from snapcli.models.attached import AttachedHeads
 from snapcli.models.convert import convert_int8
-from snapcli.models.posthoc import fit_heads
+from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.report.taps import draw_taps
@@ -83,9 +82,7 @@ def taps(
     dataset = load_dataset(trained, on_progress)
     model = load_model(folder / "model.keras")
     candidates = load_backbone(trained.backbone).candidates(trained.taps)
-    attached = AttachedHeads(candidates, model, len(dataset.class_names), trained)
-    fit_heads(attached, model, dataset, trained, np.random.default_rng(trained.seed))
-    heads = attached.fitted()
+    heads = heads_for(model, candidates, dataset, trained)
     dev = _Dev.score(model, heads, Evaluation(dataset, options.limit), trained.statistics)
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])
     graph = read_tflite(convert_int8(model, tapped_blocks(heads), clean))
