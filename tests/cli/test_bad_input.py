@@ -270,7 +270,7 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
         (("train", "--channels", "2"), USAGE, "train.channels is 2", "1 (grey), 3 (colour)"),
         (("train", "--data-dir", "nowhere"), USAGE, "nowhere", "snap train --help"),
         (("train", "--augment", "sepia"), CONFIG, "'sepia'", "Known: affine, none"),
-        (("train", "--epochs", "0"), USAGE, "train.epochs is 0", "between"),
+        (("train", "--epochs", "-1"), USAGE, "train.epochs is -1", "between"),
         (("train", "--epochs", "ten"), USAGE, "--epochs", "snap train --help"),
         (("train", "--learning-rate", "nan"), USAGE, "learning_rate", "between"),
         (("train", "--seed", "-1"), USAGE, "train.seed is -1", "between"),

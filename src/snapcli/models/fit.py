@@ -175,7 +175,7 @@ class Trainer:
             self._simulate()
         settled = epoch >= (1 - options.frozen) * options.epochs
         stop = options.mode == "detach" or 0 < options.detach_from <= epoch + 1
-        ramp = min(1.0, epoch / max(1, options.ramp))
+        ramp = min(1.0, epoch / options.ramp) if options.ramp else 1.0
         weights = self._tap_weights()
         rng = np.random.default_rng([options.seed, epoch])
         feed = Feed(self.data, options.batch_size, options.mixup, rng)
