@@ -5,8 +5,8 @@
     python benchmarks/heads.py --recipe pipelines/mnist-quick.toml --only gaussian,student-t
 
 Heads that compute in integers must follow the float model: Spearman of S at least 0.99 over clean
-and corrupted test data, pooled AUROC and AUPRC of errors within 0.01. An option of ours is off unless it
-wins on dev: the last columns say what it gains there over the plain Gaussian head.
+and corrupted test data, pooled AUROC and AUPRC of errors within 0.01. An option of ours is off
+unless it wins on dev: the last columns say what it gains there over the plain Gaussian head.
 """
 
 from pathlib import Path

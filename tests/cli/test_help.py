@@ -17,7 +17,7 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *("demo", "run", "show", "inspect", "verify", "models", "doctor", "data", "kernels"),
+    *("taps", "demo", "run", "show", "inspect", "verify", "models", "doctor", "data", "kernels"),
 )
 HELP_LIMIT_S = 0.5
 

@@ -68,11 +68,12 @@ def train(report: "TrainReport") -> None:
             tap,
             figure(report.mean_surprisal[tap]),
             figure(report.expected_surprisal[tap]),
+            report.verdict[tap],
             figure(report.doubt_correlation[tap]),
         )
         for tap in report.mean_surprisal
     ]
-    columns = ("tap", "E[e]", "expected", "corr(e, 1 - max p)")
+    columns = ("tap", "E[e]", "expected", "", "corr(e, 1 - max p)")
     console.table("heads on clean dev data", columns, taps)
 
 

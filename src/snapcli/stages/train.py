@@ -1,6 +1,6 @@
 """train: a backbone and its SNAP heads -> train/model.keras, heads.npz, history.json."""
 
-from collections.abc import Iterator
+import math
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
 from snapcli.errors import ArtifactError
-from snapcli.heads.head import Head, save_heads, surprisals
+from snapcli.heads.head import save_heads, surprisals
 from snapcli.heads.student_t import StudentT
 from snapcli.models import default_backbone, load_backbone
 from snapcli.models.activations import pooled_activations
@@ -40,8 +40,8 @@ class TrainTime:
 class TrainReport:
     """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
     surprisal, what it is where the head fits (nan: no formula gives it) and its correlation with
-    1 - max p. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the data had to be
-    converted from, or lack, and what is wrong with a head."""
+    1 - max p, and a verdict. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the data had to be
+    converted from, or lack."""
 
     run: str
     dataset: str
@@ -55,6 +55,7 @@ class TrainReport:
     mean_surprisal: dict[str, float]
     expected_surprisal: dict[str, float]
     doubt_correlation: dict[str, float]
+    verdict: dict[str, str]
     notes: tuple[str, ...]
     time: TrainTime
 
@@ -115,7 +116,11 @@ def train(
         mean_surprisal={name: float(e.mean()) for name, e in surprisal.items()},
         expected_surprisal={h.after: h.likelihood.expected() for h in heads},
         doubt_correlation={name: _correlation(e, doubt) for name, e in surprisal.items()},
-        notes=(*dataset.notes, *_misfits(heads, surprisal)),
+        verdict={
+            h.after: _verdict(float(surprisal[h.after].mean()), h.likelihood.expected())
+            for h in heads
+        },
+        notes=dataset.notes,
         time=TrainTime(
             seconds,
             sum(t.waited_s for t in trainer.times) / max(seconds, 1e-9),
@@ -153,18 +158,14 @@ def with_default_taps(options: TrainOptions) -> TrainOptions:
     return replace(options, taps=options.taps or ("M", "P"))
 
 
-def _misfits(heads: list[Head], surprisal: dict[str, np.ndarray]) -> Iterator[str]:
-    """Heads whose mean surprisal on clean dev data is far from what their likelihood expects."""
-    for head in heads:
-        mean, expected = float(surprisal[head.after].mean()), head.likelihood.expected()
-        share = mean / expected
-        if share > _FAR:
-            reason = "it is underfit, or its scales are too small"
-        elif share < 1 / _FAR:
-            reason = "its scales are too large (overdispersed)"
-        else:
-            continue
-        yield f"E[e] of {head.after} is {mean:.2f}, expected {expected:.2f}: {reason}"
+def _verdict(mean: float, expected: float) -> str:
+    """Of a head, by its mean surprisal on clean dev data."""
+    share = mean / expected
+    if math.isnan(share):
+        return "-"
+    if share > _FAR:
+        return "underfit, or scales too small"
+    return "scales too large" if share < 1 / _FAR else "fits"
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
