@@ -40,8 +40,8 @@ class TrainTime:
 class TrainReport:
     """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
     surprisal, what it is where the head fits (nan: no formula gives it) and its correlation with
-    1 - max p, and a verdict. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the data had to be
-    converted from, or lack."""
+    1 - max p, and a verdict. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the
+    data had to be converted from, or lack."""
 
     run: str
     dataset: str
