@@ -48,6 +48,16 @@ static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, 
     return snapuq_requantize_down(value, mantissa, shift);
 }
 
+/* A pooled sum in standard deviations, but for the offset. Called, not inlined, like all
+ * requantization in the monitor: it happens once per channel, and the copies of it would be most
+ * of a head's code. */
+static inline int64_t snapuq_standardized(const struct snapuq_standardize *parameters,
+                                          int32_t channel, int32_t sum)
+{
+    const struct snapuq_multiplier multiplier = {parameters->mantissa[channel], parameters->shift};
+    return snapuq_requantize(sum, multiplier);
+}
+
 /* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because the
  * compiler's 64-bit division alone takes half as much flash as all of a head's code. */
 static inline uint32_t snapuq_mean_q16(uint64_t total, uint32_t count)

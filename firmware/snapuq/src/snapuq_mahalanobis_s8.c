@@ -17,9 +17,7 @@ uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const i
     int16_t *x = scratch, *z = scratch + head->channels;
 
     for (int32_t c = 0; c < head->channels; ++c) {
-        const int64_t scaled = (int64_t)snapuq_requantize_inline(
-                                   sum[c], head->input.mantissa[c], head->input.shift) +
-                               head->input.offset[c];
+        const int64_t scaled = snapuq_standardized(&head->input, c, sum[c]) + head->input.offset[c];
         x[c] = (int16_t)snapuq_clamp64(scaled, INT16_MIN, INT16_MAX);
     }
 
@@ -29,7 +27,8 @@ uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const i
         for (int32_t c = 0; c < head->channels; ++c) {
             total += *weights++ * x[c];
         }
-        total = snapuq_requantize_inline(total, head->mantissa[j], head->shift);
+        total =
+            snapuq_requantize(total, (struct snapuq_multiplier){head->mantissa[j], head->shift});
         z[j] = (int16_t)snapuq_clamp(total, INT16_MIN, INT16_MAX);
     }
 

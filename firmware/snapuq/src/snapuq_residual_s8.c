@@ -2,15 +2,6 @@
 
 #define RESIDUAL_LIMIT_Q16 (1 << 23)
 
-/* Requantization is called, not inlined: it happens once per channel, and six copies of it
- * would be most of this function's flash. */
-static inline int64_t standardize(const struct snapuq_standardize *parameters, int32_t channel,
-                                  int32_t sum)
-{
-    return snapuq_requantize(sum, (struct snapuq_multiplier){parameters->mantissa[channel],
-                                                             parameters->shift});
-}
-
 static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t *z)
 {
     const int8_t *weights = head->projector;
@@ -32,7 +23,8 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
     int32_t inputs = head->in_channels;
 
     for (int32_t c = 0; c < head->in_channels; ++c) {
-        const int64_t x = standardize(&head->before, c, sum_before[c]) + head->before.offset[c];
+        const int64_t x =
+            snapuq_standardized(&head->before, c, sum_before[c]) + head->before.offset[c];
         z[c] = (int16_t)snapuq_clamp64(x, INT16_MIN, INT16_MAX);
     }
     if (head->rank) {
@@ -59,7 +51,7 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
             xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
             int64_t difference =
-                standardize(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
+                snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
             if (class_mean) {
                 difference -= snapuq_requantize(class_mean[c], head->class_scale);
             }
