@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from snapcli.errors import ConfigError, UsageError
+from snapcli.graph.reader import read_tflite
 from snapcli.models import BACKBONES, Tap, default_backbone, load_backbone, own
+from snapcli.models.convert import convert_int8
 
 from ...conftest import need
 
@@ -40,6 +42,17 @@ def test_outputs_are_the_blocks_and_the_logits(name: str) -> None:
     for letter in backbone.letters:
         (tap,) = backbone.taps((letter,))
         assert backbone.outputs.index(tap.before) < backbone.outputs.index(tap.after)
+
+
+def test_all_letters_stay_visible_in_the_tflite() -> None:
+    """Some blocks of MobileNetV2 end in a layer of another name."""
+    need(tensorflow=True)
+    backbone = load_backbone("mobilenetv2")
+    taps = [tap for letter in backbone.letters for tap in backbone.taps((letter,))]
+    blocks = {block for tap in taps for block in (tap.before, tap.after)}
+    samples = np.random.default_rng(0).normal(size=(2, 16, 16, 3)).astype(np.float32)
+    graph = read_tflite(convert_int8(backbone.build((16, 16, 3), 3), blocks, samples))
+    assert set(graph.outputs) == {*blocks, "logits"}
 
 
 def test_resnet8_is_mlperf_tinys() -> None:
