@@ -42,7 +42,7 @@ def measure(name: str, quick: bool) -> bool:
     options = replace(recipe, frozen=0.0, ramp=0)
     backbone = load_backbone(options.backbone)
     taps = backbone.taps(TAPS)
-    count, rounds = (1024, 7) if quick else (4096, 11)
+    count, rounds = (2048, 7) if quick else (4096, 11)
     data = random_data(name, shape, classes, count)
     trainers = {
         mode: Trainer(backbone, taps, data, replace(options, mode=mode))

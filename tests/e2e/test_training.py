@@ -21,7 +21,7 @@ from snapcli.console import OnProgress
 from snapcli.data import Dataset, load_dataset
 from snapcli.errors import ConfigError
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.head import Head, surprisals, tapped_blocks
+from snapcli.heads.head import Head, load_heads, surprisals, tapped_blocks
 from snapcli.heads.student_t import StudentT
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
@@ -447,6 +447,26 @@ def test_ctrl_c_in_a_process_of_its_own(
     assert first.startswith("error: ")
     assert second == "hint: Go on with: snap train --resume"
     assert_resumes(workspace, uninterrupted)
+
+
+def test_heads_for_a_backbone_that_is_trained_already(
+    uninterrupted: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workspace, model = Workspace(tmp_path / "runs"), uninterrupted.run / "train" / "model.keras"
+    taps = ("--taps", "block1:block2,block3:block4", "--ranks", "8,16", "--head", "student-t")
+    finished = ("--mode", "posthoc", "--backbone", str(model), "--epochs", "0")
+    outcome = workspace.snap("train", *finished, *taps, "--json")
+    assert outcome.code == 0, outcome.err
+    report = outcome.json
+    assert set(report["mean_surprisal"]) == {"block2", "block4"}
+    assert report["nu"] == 5.0
+    assert same(
+        load_model(workspace.run / "train" / "model.keras").get_weights(),
+        load_model(model).get_weights(),
+    )
+    ranks = [len(head.projector) for head in load_heads(workspace.run / "train" / "heads.npz")]
+    assert ranks == [8, 16]
 
 
 # ---- Resuming what cannot be resumed ----------------------------------------

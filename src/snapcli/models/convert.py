@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from snapcli.models.own import named
 from snapcli.models.tensorflow import quiet
 
 
@@ -14,7 +15,7 @@ def convert_int8(model: Any, blocks: Iterable[str], samples: np.ndarray) -> byte
     from tf_keras import Model
 
     names = [*dict.fromkeys(blocks), "logits"]
-    visible = Model(model.input, {name: model.output[name] for name in names})
+    visible = Model(model.input, {name: named(model.output[name], name) for name in names})
 
     def representative() -> Iterator[list[np.ndarray]]:
         for image in samples:

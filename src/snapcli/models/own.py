@@ -95,7 +95,7 @@ def _first_line(error: Exception) -> str:
 def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:
     """The model image -> {tapped layer: map, "logits"}, whatever form it was given in; taps:
     (before, after) of each."""
-    from tf_keras import Model, layers
+    from tf_keras import Model
 
     tapped = list(dict.fromkeys(layer for pair in taps for layer in pair))
     outputs = model.output
@@ -125,12 +125,15 @@ def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:
     for before, after in taps:
         check_order(_maker(found[before]), _maker(found[after]), depth, name)
 
-    def named(output: Any, key: str) -> Any:
-        # The converter names outputs after their layers.
-        return output if _maker(output) == key else layers.Activation("linear", name=key)(output)
-
     whole = {key: named(output, key) for key, output in {**found, LOGITS: outputs}.items()}
     return Model(model.input, whole, name=model.name)
+
+
+def named(output: Any, key: str) -> Any:
+    """An output whose layer has this name: the converter names outputs after their layers."""
+    from tf_keras import layers
+
+    return output if _maker(output) == key else layers.Activation("linear", name=key)(output)
 
 
 def _maker(output: Any) -> str:

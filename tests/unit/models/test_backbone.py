@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from snapcli.errors import ConfigError, UsageError
+from snapcli.graph.reader import read_tflite
 from snapcli.models import BACKBONES, Tap, default_backbone, load_backbone, own
+from snapcli.models.convert import convert_int8
 
 from ...conftest import need
 
@@ -40,6 +42,20 @@ def test_outputs_are_the_blocks_and_the_logits(name: str) -> None:
     for letter in backbone.letters:
         (tap,) = backbone.taps((letter,))
         assert backbone.outputs.index(tap.before) < backbone.outputs.index(tap.after)
+
+
+def test_a_block_that_ends_in_a_layer_of_another_name_keeps_its_own() -> None:
+    """As some of MobileNetV2 do."""
+    need(tensorflow=True)
+    from tf_keras import Input, Model, layers
+
+    image = Input((6, 6, 1))
+    a = layers.Conv2D(2, 3, name="a")(image)
+    b = layers.BatchNormalization(name="b_bn")(layers.Conv2D(2, 3)(a))
+    logits = layers.Dense(3, name="logits")(layers.GlobalAveragePooling2D()(b))
+    samples = np.random.default_rng(0).normal(size=(2, 6, 6, 1)).astype(np.float32)
+    model = Model(image, {"a": a, "b": b, "logits": logits})
+    assert set(read_tflite(convert_int8(model, ("a", "b"), samples)).outputs) == set(model.output)
 
 
 def test_resnet8_is_mlperf_tinys() -> None:
