@@ -104,6 +104,7 @@ def train(
     optimizer: Annotated[str | None, typer.Option(help="adam, adamw or sgd.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="At its highest.")] = None,
     lambda_ss: Annotated[float | None, typer.Option(help="Weight of the heads' loss.")] = None,
+    ramp: Annotated[int | None, typer.Option(help="Epochs over which it rises to that.")] = None,
     adaptive: Annotated[
         bool | None,
         typer.Option("--adaptive", help="lambda_ss follows the gradients of both losses."),
@@ -156,6 +157,7 @@ def train(
         "optimizer": optimizer,
         "learning_rate": learning_rate,
         "lambda_ss": lambda_ss,
+        "ramp": ramp,
         "adaptive": adaptive,
         "loss_weights": loss_weights,
         "ema": ema,
