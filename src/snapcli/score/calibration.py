@@ -18,7 +18,7 @@ from snapcli.metrics.detection import (
     error_detection,
     ood_detection,
 )
-from snapcli.score.choice import TRIED, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, choose_kind
 from snapcli.score.maps import Features, Map, fit, reads_third
 from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
@@ -137,7 +137,7 @@ def choose_map(
 ) -> MapChoice:
     """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev."""
     confidence = _plain_errors(dev, "error_logit")
-    tried = dict.fromkeys(TRIED if kind == "auto" else (*TRIED, kind))
+    tried = dict.fromkeys(BY_PREFERENCE if kind == "auto" else (*BY_PREFERENCE, kind))
     figures = {name: judge(name, dev, dev, deploy, balanced) for name in tried}
     taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
     if kind == "auto":

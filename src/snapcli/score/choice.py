@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from snapcli.metrics.detection import Detection, ErrorDetection
 
-# Maps that use S, the simplest first.
-BY_SIMPLICITY = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic")
-TRIED = ("temperature", *BY_SIMPLICITY)
-# AUROC that counts: a loss up to it is no harm, a gain below it is none.
+# The simplest first; temperature, which is max-probability itself, last: a map that is no worse
+# on dev may still hear what dev data do not show.
+BY_PREFERENCE = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "temperature")
+# AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
 # What harm within the conditions weighs against a gain over all of them.
 HARM_WEIGHT = 3.0
@@ -19,21 +19,25 @@ MIN_CLEAN_ERRORS = 10
 def choose_kind(
     figures: Mapping[str, ErrorDetection], confidence: ErrorDetection, clean_errors: int
 ) -> tuple[str, str]:
-    """(kind, why); figures of all TRIED, confidence: those of max-probability alone.
+    """(kind, why); figures of all BY_PREFERENCE, confidence: those of max-probability alone.
 
     A map's worth is what it gains in pooled AUROC on max-probability, less HARM_WEIGHT times its
     harm: what it loses per cell or on clean data beyond MARGIN. A map that does harm sees that
-    conditions differ, but ranks worse within each. The simplest near the largest worth is taken,
-    or temperature, which is max-probability itself, where none is worth MARGIN.
+    conditions differ, but ranks worse within each. The first within MARGIN of the largest worth
+    is taken.
     """
     judge_clean = clean_errors >= MIN_CLEAN_ERRORS
     too_few = f" Clean dev data has {_errors(clean_errors)}, too few to judge harm there."
     note = "" if judge_clean else too_few
 
     def gain(kind: str) -> float:
+        if kind == "temperature":  # by definition; the device's rounding is not its gain
+            return 0.0
         return _change(figures[kind].pooled, confidence.pooled)
 
     def loss(kind: str) -> float:
+        if kind == "temperature":
+            return 0.0
         parts = [_change(figures[kind].per_cell, confidence.per_cell)]
         parts += [_change(figures[kind].clean, confidence.clean)] if judge_clean else []
         return max(0.0, -min(parts))
@@ -44,10 +48,16 @@ def choose_kind(
     def told(kind: str) -> str:
         return f"{kind} gains {gain(kind):+.3f} pooled and loses {loss(kind):.3f} within conditions"
 
-    best = max(BY_SIMPLICITY, key=worth)
-    if worth(best) < MARGIN:
-        return "temperature", f"No map with S is worth it: the best, {told(best)}.{note}"
-    taken = next(kind for kind in BY_SIMPLICITY if worth(kind) >= worth(best) - MARGIN)
+    best = max(BY_PREFERENCE, key=worth)
+    taken = next(kind for kind in BY_PREFERENCE if worth(kind) >= worth(best) - MARGIN)
+    if taken == "temperature":
+        nearest = max(BY_PREFERENCE[:-1], key=worth)
+        return taken, f"No map with S is worth it: the best, {told(nearest)}.{note}"
+    if best == "temperature":
+        return (
+            taken,
+            f"No map finds more errors on dev, but this one costs nothing: {told(taken)}.{note}",
+        )
     if taken == best:
         return taken, f"Of all maps, {told(taken)}: the best balance.{note}"
     return taken, f"The simplest within {MARGIN} of the best, {best}: {told(taken)}.{note}"

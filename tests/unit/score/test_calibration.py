@@ -18,7 +18,7 @@ from snapcli.score.calibration import (
     fit_map,
     judge,
 )
-from snapcli.score.choice import TRIED, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, choose_kind
 from snapcli.score.maps import Features, fit
 
 TYPES = ("noise", "blur", "contrast", "shift")
@@ -119,7 +119,7 @@ def test_auto_takes_what_the_rule_says_of_cross_fitted_figures(
     """A map that has lost the confidence it reads cannot win."""
     dev = spoiled(conditions(1), column)
     choice = choose_map("auto", dev)
-    figures = {kind: judge(kind, dev, dev) for kind in TRIED}
+    figures = {kind: judge(kind, dev, dev) for kind in BY_PREFERENCE}
     confidence = evaluate(choice.map, dev, dev, {}).errors[CONFIDENCE]
     assert choice.dev == {CONFIDENCE: confidence, **figures}
     expected = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
@@ -134,7 +134,7 @@ def test_a_named_map_is_taken_and_judged_beside_the_others(kind: str) -> None:
     dev = conditions(1)
     choice = choose_map(kind, dev)
     assert choice.map == fit_map(kind, dev, list(TYPES))
-    assert set(choice.dev) == {CONFIDENCE, *TRIED, kind}
+    assert set(choice.dev) == {CONFIDENCE, *BY_PREFERENCE, kind}
     assert choice.dev[kind] == judge(kind, dev, dev)
     assert choice.reason.startswith("Asked for.")
     assert ("percentile of clean dev data" in choice.reason) == (kind == "percentile")
