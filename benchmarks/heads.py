@@ -34,8 +34,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "gated-taps": ("calibrate.map=gated-taps",),
     "qat": ("train.qat=0.2",),
 }
-# These compute in single precision on the device; all others in integers.
-FLOAT_HEADS = ("lowrank", "mixture")
+# Computes in single precision on the device; all others in integers.
+FLOAT_HEADS = ("lowrank",)
 # One map for all, so that only the head differs.
 MAP = "calibrate.map=gated"
 
