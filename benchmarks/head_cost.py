@@ -5,7 +5,8 @@
 
 Costs do not depend on what a network has learned: the weights are random, no data are needed.
 Flash is what the compiler says of kernels and constants; *parameters* is the part of it that the
-paper counts, weights and biases of projector and heads.
+paper counts, weights and biases of projector and heads. A rank is cut to the width of its tap, so
+that resnet8 has one row.
 """
 
 from typing import Annotated
@@ -27,7 +28,7 @@ from snapcli.stages.quantize import build_body
 from snapcli.targets import load_target
 
 SHAPES = {"dscnn": (98, 40, 1), "resnet8": (32, 32, 3)}
-# The paper's figure is 28 KB of parameters for rank 64; half of that for half the rank.
+# Bytes of flash: the paper's 28 KB for rank 64, half of that for half the rank.
 RANKS = {32: 14 * 1024, 64: 28 * 1024}
 CLASSES = 10
 
@@ -50,6 +51,8 @@ def main(
         for rank, limit in RANKS.items():
             taps = backbone.taps(("M", "P"), (rank,))
             heads = AttachedHeads(taps, model, CLASSES, TrainOptions()).fitted()
+            if max(len(h.projector) for h in heads) < rank:
+                continue
             graph = read_tflite(convert_int8(model, tapped_blocks(heads), x))
             body = build_body(graph, heads, x)
             inputs = graph.tensors[graph.input].quantize(x[:2])
@@ -57,23 +60,22 @@ def main(
             cost = prices.of(body, [0, 1])
             weights = sum(parameters(h.residual) for h in body.heads)
             share = cost.instructions / prices.backbone
-            met = share <= 0.02 and weights <= limit and prices.arena_bytes <= 1024
-            met = met and (rank == 32 or cost.flash_bytes <= limit)
-            missed += not met
+            goals = {
+                f"{100 * share:.2f} % <= 2 %": share <= 0.02,
+                f"{cost.flash_bytes:,} B <= {limit:,} B": cost.flash_bytes <= limit,
+                f"{prices.arena_bytes:,} B <= 1,024 B": prices.arena_bytes <= 1024,
+            }
+            missed += not all(goals.values())
             rows.append(
                 (
                     name,
                     str(rank),
-                    f"{100 * share:.2f}",
-                    f"{weights:,}",
-                    f"{cost.flash_bytes:,}",
-                    f"{prices.arena_bytes:,}",
-                    f"<= 2, {limit:,}, 1,024",
-                    "met" if met else "MISSED",
+                    *(f"{text}: {'met' if ok else 'MISSED'}" for text, ok in goals.items()),
+                    f"{weights:,} B",
                 )
             )
-    columns = ("backbone", "rank", "instructions, %", "parameters, B", "flash, B", "RAM, B")
-    console.table(f"heads at M and P, {kernels}", (*columns, "goal", ""), rows)
+    columns = ("backbone", "rank", "instructions", "flash", "RAM", "parameters alone")
+    console.table(f"heads at M and P, {kernels}", columns, rows)
     raise typer.Exit(7 if missed else 0)
 
 

@@ -6,7 +6,8 @@
 
 Heads that compute in integers must follow the float model: Spearman of S at least 0.99 over clean
 and corrupted test data, pooled AUROC and AUPRC of errors within 0.01. An option of ours is off
-unless it wins on dev: the last columns say what it gains there over the plain Gaussian head.
+unless it wins on dev: the last columns say what it gains there over the first of those that are
+asked for, by default the plain Gaussian.
 """
 
 from pathlib import Path
@@ -58,6 +59,8 @@ def main(
     runs_dir: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/heads"),
 ) -> None:
     chosen = [n.strip() for n in only.split(",")] if only else list(VARIANTS)
+    if unknown := [name for name in chosen if name not in VARIANTS]:
+        raise typer.BadParameter(f"{unknown[0]}; known: {', '.join(VARIANTS)}")
     rows, missed, plain = [], 0, None
     for name in chosen:
         # Of two values for one option the later counts.

@@ -32,6 +32,7 @@ THRESHOLDS = {
     "youden": 0.0,
 }
 PROMISES = ("risk", "false-alarm")
+MAX_TAPS = 5
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
@@ -222,6 +223,10 @@ class CalibrateOptions:
         _one_of("calibrate.weights", self.weights, WEIGHTS)
         _between("calibrate.alpha", self.alpha, 0.0, 1.0)
         _one_of("calibrate.threshold", self.threshold, tuple(THRESHOLDS))
+        if self.target and not THRESHOLDS[self.threshold]:
+            raise ConfigError(
+                f"the threshold {self.threshold} takes no target", "Leave calibrate.target out."
+            )
         if self.target and self.threshold in PROMISES:
             name = f"calibrate.target, of threshold {self.threshold},"
             _between(name, self.target, 1e-4, 0.99)

@@ -1194,18 +1194,24 @@ class Logits:
 
 @dataclass(frozen=True)
 class Map:
-    """A map of random and extreme scores and confidences; rising: all of them in ascending order,
-    where U must not fall."""
+    """A map of random and extreme scores and confidences. rising: "surprise" or "confidence", the
+    one that ascends while the other stands still, or "both": U must not fall."""
 
     name: str
     seed: int
     parameters: MapGated | MapLogistic | MapIsotonic
-    rising: bool = False
+    rising: str = ""
 
     @property
     def kernel(self) -> str:
         kinds = {MapGated: "gated", MapLogistic: "logistic", MapIsotonic: "isotonic"}
         return f"map_{kinds[type(self.parameters)]}_q16"
+
+    def _ordered(self, values: np.ndarray, of: str) -> np.ndarray:
+        if self.rising in (of, "both"):
+            return np.sort(values, axis=0)
+        # Its last value is a random one, no edge.
+        return np.broadcast_to(values[-1], values.shape).copy() if self.rising else values
 
     def vectors(self) -> Vectors:
         rng = np.random.default_rng(self.seed)
@@ -1216,8 +1222,8 @@ class Map:
         score = np.concatenate([edges, score]).astype(np.uint32)
         doubt = rng.integers(0, 65537, len(score)).astype(np.uint32)
         error_logit = rng.integers(-(2**21), 2**19, len(score)).astype(np.int32)
-        if self.rising:
-            score, doubt, error_logit = map(np.sort, (score, doubt, error_logit))
+        score = self._ordered(score, "surprise")
+        doubt, error_logit = (self._ordered(v, "confidence") for v in (doubt, error_logit))
         tail, given = sigmoid_tail_q16_table(), self.parameters
         match given:
             case MapGated():
@@ -1225,7 +1231,7 @@ class Map:
                 inputs = rng.integers(-(2**20), 2**20, (len(score), gates)).astype(np.int32)
                 inputs[:2] = [[INT32.min], [INT32.max]]
                 inputs[2:4] = given.theta_q16, np.minimum(given.theta_q16, INT32.max - 1) + 1
-                inputs = np.sort(inputs, axis=0) if self.rising else inputs
+                inputs = self._ordered(inputs, "surprise")
                 scalars = [given.b0_q16, given.b2_q16, gates]
                 arrays = [given.slope_q16, given.theta_q16, tail, inputs, error_logit]
                 expected = map_gated_q16(given, inputs, error_logit)
@@ -1601,13 +1607,17 @@ ORACLE_CASES: list[OracleCase] = [
 
 # Maps as they are fitted, no slope negative: test_maps.py shows that their U rises.
 RISING = [
-    Map("rising_no_gate", 282, _gated(0, 65536), rising=True),
-    Map("rising", 283, _gated(-30000, 41000, (52000, 20000)), rising=True),
-    Map("rising_gates", 284, _gated(-9000, 4100, (5200, 0), (900, -70000)), rising=True),
-    Map("rising", 285, MapLogistic(-300000, 5200, 141000), rising=True),
-    Map("rising_score", 286, MapLogistic(-300000, 9000, 0), rising=True),
-    Map("rising", 287, _isotonic(3000, 32, 287), rising=True),
-    Map("rising_score", 288, _isotonic(65536, 32, 288), rising=True),
+    Map(f"rising_{name}_{of}", seed, parameters, rising=of)
+    for name, seed, parameters in (
+        ("no_gate", 282, _gated(0, 65536)),
+        ("gate", 283, _gated(-30000, 41000, (52000, 20000))),
+        ("gates", 284, _gated(-9000, 4100, (5200, 0), (900, -70000))),
+        ("logistic", 285, MapLogistic(-300000, 5200, 141000)),
+        ("logistic_s", 286, MapLogistic(-300000, 9000, 0)),
+        ("isotonic", 287, _isotonic(3000, 32, 287)),
+        ("percentile", 288, _isotonic(65536, 32, 288)),
+    )
+    for of in ("surprise", "confidence", "both")
 ]
 
 C_CASES: list[Case] = [

@@ -382,7 +382,7 @@ int32_t snapuq_error_logit_q16(const struct snapuq_confidence *confidence, const
 
 /* -ln(sum over classes of exp(logit * step)), Q16; the zero point stays in the logits. */
 int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
-                          int32_t predicted, const uint16_t *log2_q15);
+                               int32_t predicted, const uint16_t *log2_q15);
 
 /* m = alpha (1 - max p) + (1 - alpha) (1 - margin), Q16. */
 uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,

@@ -38,7 +38,7 @@ int32_t snapuq_error_logit_q16(const struct snapuq_confidence *confidence, const
 }
 
 int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
-                          int32_t predicted, const uint16_t *log2_q15)
+                               int32_t predicted, const uint16_t *log2_q15)
 {
     const int32_t top = logits[predicted];
     const uint32_t total = (UINT32_C(1) << 15) + others_q15(confidence, logits, predicted, top);

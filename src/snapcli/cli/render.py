@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapcli import console
 from snapcli.cli.timeline import peak, step_names, timeline
@@ -63,6 +63,11 @@ def train(report: "TrainReport") -> None:
     if report.nu is not None:
         rows.append(("nu", f"{report.nu:.2f}"))
     console.pairs(f"train: {report.run}", [*rows, ("time", time)])
+    heads(report)
+
+
+def heads(report: "TrainReport") -> None:
+    """The paper's diagnostics."""
     taps = [
         (
             tap,
@@ -73,8 +78,8 @@ def train(report: "TrainReport") -> None:
         )
         for tap in report.mean_surprisal
     ]
-    columns = ("tap", "E[e]", "expected", "", "corr(e, 1 - max p)")
-    console.table("heads on clean dev data", columns, taps)
+    columns = ("tap", "E[e]", "expected", "verdict", "corr(e, 1 - max p)")
+    console.table(f"heads of {report.run} on clean dev data", columns, taps)
 
 
 def trained_seeds(reports: "Sequence[TrainReport]") -> None:
@@ -93,6 +98,8 @@ def trained_seeds(reports: "Sequence[TrainReport]") -> None:
             ("mean", "", percent(dev), percent(test)),
         ],
     )
+    for report in reports:
+        heads(report)
 
 
 def notes(lines: Sequence[str]) -> None:
@@ -177,6 +184,16 @@ def maps(title: str, dev: "Mapping[str, ErrorDetection]", taken: str) -> None:
     )
 
 
+def _threshold(value: float) -> str:
+    return f"{value:.4f}" if value <= 1.0 else "above 1: nothing is refused"
+
+
+def _map(fitted: "Mapping[str, Any]") -> str:
+    """Its kind, and what the gates of a gated map read."""
+    gates = [gate["input"] for gate in fitted.get("gates", ())]
+    return f"{fitted['kind']} (gates: {', '.join(gates)})" if gates else str(fitted["kind"])
+
+
 def calibrate(report: "CalibrateReport") -> None:
     weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
     rows = [
@@ -184,8 +201,8 @@ def calibrate(report: "CalibrateReport") -> None:
         by_severity(report.accuracy_by_severity),
         ("temperature", figure(report.temperature)),
         ("tap weights", weights),
-        ("map", f"{report.map['kind']}. {report.map_reason}"),
-        ("threshold", f"{report.threshold:.4f} (by {report.threshold_rule})"),
+        ("map", f"{_map(report.map)}. {report.map_reason}"),
+        ("threshold", f"{_threshold(report.threshold)} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
     ]
@@ -207,8 +224,8 @@ def quantize(report: "QuantizeReport") -> None:
         ("same class, clean + corrupted", percent(drift.agreement)),
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),
-        ("map, refitted", f"{report.map['kind']}. {report.map_reason}"),
-        ("threshold, refitted", f"{report.threshold:.4f}"),
+        ("map, refitted", f"{_map(report.map)}. {report.map_reason}"),
+        ("threshold, refitted", _threshold(report.threshold)),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
     ]
@@ -262,8 +279,11 @@ def taps(report: "TapsReport") -> None:
         ],
     )
     if report.recommended:
-        command = f"snap train --taps {','.join(report.recommended)}"
-        found = [("recommended", command), ("adds", f"{percent(report.overhead)} instructions")]
+        added = f"{size(report.steps[-1].cost.flash_bytes)} flash, "
+        found = [
+            ("recommended", f"snap train --taps {','.join(report.recommended)}, else as here"),
+            ("adds", f"{added}{percent(report.overhead)} instructions"),
+        ]
     else:
         found = [("recommended", "none: no tap within the limits finds more errors")]
     console.pairs("result", [*found, ("picture", report.picture)])

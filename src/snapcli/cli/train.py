@@ -79,7 +79,7 @@ def train(
         float | None, typer.Option(help="huber: where the loss becomes linear, in deviations.")
     ] = None,
     factors: Annotated[
-        int | None, typer.Option(help="lowrank: columns that correlate the channels (4 or 8).")
+        int | None, typer.Option(help="lowrank: columns that correlate the channels, e.g. 4 or 8.")
     ] = None,
     components: Annotated[int | None, typer.Option(help="mixture: Gaussians per tap.")] = None,
     class_mean: Annotated[
@@ -207,6 +207,8 @@ def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
     if is_own(name):
         # Later commands find it from wherever they are typed.
         given = {**given, "dataset": str(Path(name).expanduser().resolve())}
+    if given["backbone"] and Path(given["backbone"]).suffix == ".keras":
+        given = {**given, "backbone": str(Path(given["backbone"]).expanduser().resolve())}
     recipe = recipe_for(name, quick)
     return replace(recipe, train=override(recipe.train, **given))
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from snapcli.config import MAX_TAPS
 from snapcli.errors import UsageError, suggestion
 from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
 
 LETTERS = ("E", "M", "M1", "M2", "P")
-MAX_TAPS = 5
 _LOG_MEL = (98, 40, 1)
 
 
@@ -50,7 +50,7 @@ class Backbone:
         """Taps by letter, by block or as a pair of layers; blocks in the order of depth. ranks:
         one for each name, one for all, or none: the backbone's."""
         if not names:
-            raise UsageError("no tap given", "Use for example --taps M,P.")
+            raise UsageError(f"no tap of {self.name} given", self._how())
         if len(ranks) not in (0, 1, len(names)):
             raise UsageError(
                 f"{len(ranks)} ranks for {len(names)} taps", "Give one for all, or one for each."
@@ -66,11 +66,21 @@ class Backbone:
         depth = {block: i for i, block in enumerate(self.outputs)}
         return tuple(sorted(found, key=lambda tap: depth.get(tap.after, 0)))
 
-    def candidates(self, names: tuple[str, ...]) -> tuple[Tap, ...]:
-        """A tap at every block and inner output; of a user's own backbone, the named ones."""
+    def _how(self) -> str:
+        if self.blocks:
+            return "Use for example --taps M,P."
+        return "Name the layers on both sides of it: --taps layer_a:layer_b"
+
+    def candidates(self, names: tuple[str, ...], ranks: tuple[int, ...]) -> tuple[Tap, ...]:
+        """A tap at every block and inner output, with the rank of the named one or the largest of
+        theirs; of a user's own backbone, the named ones."""
+        named = self.taps(names, ranks)
         if not self.blocks:
-            return self.taps(names)
-        return tuple(Tap(*self._pair(name), self.rank) for name in self.outputs[1:])
+            return named
+        rank_of, largest = {t.after: t.rank for t in named}, max(t.rank for t in named)
+        return tuple(
+            Tap(*self._pair(name), rank_of.get(name, largest)) for name in self.outputs[1:]
+        )
 
     def _pair(self, name: str) -> tuple[str, str]:
         """The blocks before and after a tap."""
@@ -82,10 +92,7 @@ class Backbone:
                 own.check_order(before, after, self.outputs, self.name)
             return before, after
         if not self.blocks:
-            raise UsageError(
-                f"'{name}' names no tap of {self.name}",
-                "Name the layers on both sides of it: --taps layer_a:layer_b",
-            )
+            raise UsageError(f"'{name}' names no tap of {self.name}", self._how())
         block = self.letters.get(name, name)
         self._check(block, self.outputs[1:])
         return self.blocks[self.blocks.index(self.inner.get(block, block)) - 1], block

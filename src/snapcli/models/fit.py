@@ -207,7 +207,9 @@ class Trainer:
 
         if self.options.loss_weights == "uniform" or self._alone or self.epoch == 0:
             return None
-        heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.x[:_WEIGHING])
+        count = len(self.data.dev)
+        rows = np.linspace(0, count - 1, min(count, _WEIGHING)).astype(int)
+        heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.x[rows])
         found = pooled_activations(self._network, x, self.heads.blocks, self.options.statistics)
         weights = tap_weights(surprisals(heads, found), self.options.loss_weights)
         return tf.constant(len(heads) * weights, tf.float32)

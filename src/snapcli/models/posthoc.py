@@ -46,7 +46,7 @@ def fit_heads(
     import tensorflow as tf
     import tf_keras
 
-    # Evenly spaced: a set of the user's own may be sorted by class.
+    # Evenly spaced, whatever the order of the split.
     rows = np.linspace(0, len(data.train) - 1, min(len(data.train), EXAMPLES)).astype(int)
     train = data.train.x[rows]
 

@@ -23,12 +23,13 @@ def draw_taps(
     steps: Sequence[Taken],
     title: str,
 ) -> str:
-    """SVG. correlation [taps, taps] and with_score [taps] in [-1, 1]; start: AUPRC of no tap."""
+    """SVG; taps that the search took are bold. correlation [taps, taps] and with_score [taps] in
+    [-1, 1]; start: AUPRC of no tap."""
     count = len(names)
     side = _CELL * count
     plot_x = _LEFT + side + _CELL + 30 + _GAP
     width = plot_x + _PLOT_W + 40
-    height = _TOP + max(side, _PLOT_H) + 70
+    height = _TOP + max(side, _PLOT_H + 44) + 24
     parts = [
         _text(20, 34, title, 18, weight="bold"),
         _text(_LEFT, _TOP - 28, "correlation of surprisals", 13),
@@ -36,7 +37,8 @@ def draw_taps(
     ]
     for row, name in enumerate(names):
         y = _TOP + row * _CELL
-        parts.append(_text(_LEFT - 10, y + _CELL / 2 + 5, name, 13, anchor="end"))
+        taken = "bold" if name in {step.tap for step in steps} else "normal"
+        parts.append(_text(_LEFT - 10, y + _CELL / 2 + 5, name, 13, "end", weight=taken))
         x = _LEFT + row * _CELL + _CELL / 2
         parts.append(_text(x, _TOP - 8, name, 11, anchor="middle"))
         parts += [
@@ -71,6 +73,7 @@ def _curve(x0: float, start: float, steps: Sequence[Taken]) -> list[str]:
     """AUPRC against the number of taps, each point with the tap that was added."""
     values = [start, *(step.auprc for step in steps)]
     labels = ["none", *(f"+ {step.tap}" for step in steps)]
+    prices = ["", *(f"{step.cost.flash_bytes / 1024:.1f} KB" for step in steps)]
     low, high = min(values), max(values)
     margin = max(0.15 * (high - low), 0.005)
     low, high = low - margin, high + margin
@@ -83,14 +86,15 @@ def _curve(x0: float, start: float, steps: Sequence[Taken]) -> list[str]:
     points = [place(i) for i in range(len(values))]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     parts = [
-        _text(x0, _TOP - 28, "AUPRC of errors on dev data", 13),
+        _text(x0, _TOP - 28, "AUPRC of errors on dev data, flash of all taps so far", 13),
         f'<path d="M{x0},{_TOP} V{_TOP + _PLOT_H} H{x0 + _PLOT_W}" fill="none" stroke="#888"/>',
         f'<polyline points="{line}" fill="none" stroke="#b2182b" stroke-width="2"/>',
     ]
-    for (x, y), value, label in zip(points, values, labels, strict=True):
+    for (x, y), value, label, price in zip(points, values, labels, prices, strict=True):
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#b2182b"/>')
-        parts.append(_text(x, y - 12, f"{value:.3f}", 12, "middle"))
+        parts.append(_text(x, y - 14, f"{value:.3f}", 12, "middle"))
         parts.append(_text(x, _TOP + _PLOT_H + 20, label, 12, "middle"))
+        parts.append(_text(x, _TOP + _PLOT_H + 38, price, 11, "middle", "#666"))
     return parts
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from snapcli.config import MAX_TAPS
+
 FLASH, INSTRUCTIONS = CURRENCIES = ("flash", "instructions")
-MAX_TAPS = 5
 # A tap that adds less than this to the AUPRC adds nothing that another split would confirm.
 LEAST_GAIN = 0.002
 
@@ -55,6 +56,7 @@ def greedy(
     auprc and cost are functions of a set of taps in the order of candidates; those of no tap say
     what there is without any.
     """
+    unit = 1024 if currency == FLASH else 1000
     chosen: tuple[str, ...] = ()
     reached, spent = auprc(()), cost(())
     steps: list[Taken] = []
@@ -68,7 +70,7 @@ def greedy(
             gain = auprc(together) - reached
             if limits.allow(price) and gain >= LEAST_GAIN:
                 more = max(price.of(currency) - spent.of(currency), 1)
-                options.append((1000 * gain / more, tap, together, price, gain))
+                options.append((unit * gain / more, tap, together, price, gain))
         if not options:
             break
         worth, tap, chosen, spent, gain = max(options, key=lambda option: option[0])

@@ -102,11 +102,17 @@ def _constants_without(body: Body, index: int, kernels: KernelSet, golden: NDArr
 
 
 def _compiled(emitted: Emitted, library: Mapping[str, str], target: Target, folder: Path) -> int:
-    files = {**emitted.files, **kernel_files(library, emitted.files)}
+    return toolchain.compiled_bytes(target, *_written(emitted.files, library, folder))
+
+
+def _written(
+    generated: Mapping[str, str], library: Mapping[str, str], folder: Path
+) -> tuple[list[Path], list[Path]]:
+    """(C files, include folders) of generated files and the kernels that they need."""
+    files = {**generated, **kernel_files(library, generated)}
     write_texts(files, folder)
-    sources = [folder / name for name in files if name.endswith(".c")]
-    includes = [folder, *sorted({p.parent for p in folder.rglob("*.h")})]
-    return toolchain.compiled_bytes(target, sources, includes)
+    includes = sorted({p.parent for p in folder.rglob("*.h")})
+    return [folder / name for name in files if name.endswith(".c")], includes
 
 
 def _counted(
@@ -120,12 +126,9 @@ def _counted(
     """Instructions per inference of every step, and behind the last one."""
     place = folder / "counted"
     emitted = emit_model(program, monitor, inputs[:1], trace=True)
-    files = {**emitted.files, **kernel_files(library, emitted.files)}
-    files["main.c"] = emit_profiler(program)
-    write_texts(files, place)
+    generated = {**emitted.files, "main.c": emit_profiler(program)}
+    sources, includes = _written(generated, library, place)
     (place / INPUTS).write_bytes(inputs.tobytes())
-    sources = [place / name for name in files if name.endswith(".c")]
-    includes = [place, *sorted({p.parent for p in place.rglob("*.h")})]
     command = toolchain.build_semihosted(target, sources, includes, place, counted=True)
     toolchain.run_program(command, place)
     return read_counts((place / COUNTS).read_bytes(), len(inputs))

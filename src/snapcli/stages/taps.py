@@ -25,7 +25,7 @@ from snapcli.progress import OnProgress, silent
 from snapcli.report.taps import draw_taps
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import judge
-from snapcli.score.confidence import doubt, error_logit, fit_temperature
+from snapcli.score.confidence import error_logit, fit_temperature
 from snapcli.score.maps import Features
 from snapcli.score.selection import Cost, Limits, Taken, greedy
 from snapcli.score.weights import tap_weights
@@ -81,7 +81,7 @@ def taps(
     require_tensorflow()
     dataset = load_dataset(trained, on_progress)
     model = load_model(folder / "model.keras")
-    candidates = load_backbone(trained.backbone).candidates(trained.taps)
+    candidates = load_backbone(trained.backbone).candidates(trained.taps, trained.ranks)
     heads = heads_for(model, candidates, dataset, trained)
     dev = _Dev.score(model, heads, Evaluation(dataset, options.limit), trained.statistics)
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])
@@ -136,7 +136,7 @@ def taps(
 
 @dataclass(frozen=True)
 class _Dev:
-    """Of every dev condition: surprisals [n, taps], logits [n, classes], predicted [n]."""
+    """Of every dev condition: surprisals [n, taps], logits [n, classes]."""
 
     evaluation: Evaluation
     surprisal: dict[Key, np.ndarray]
@@ -163,7 +163,7 @@ class _Dev:
             key: Features(
                 score=e @ weights,
                 error_logit=error_logit(self.logits[key], self.temperature),
-                doubt=doubt(self.logits[key], self.temperature, 0.5),
+                doubt=np.zeros(len(e)),
                 surprisal=e,
             )
             for key, e in chosen.items()

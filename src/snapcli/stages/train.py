@@ -10,7 +10,7 @@ from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
-from snapcli.errors import ArtifactError
+from snapcli.errors import ArtifactError, UsageError
 from snapcli.heads.head import save_heads, surprisals
 from snapcli.heads.student_t import StudentT
 from snapcli.models import default_backbone, load_backbone
@@ -154,6 +154,11 @@ def check_options(options: TrainOptions) -> None:
 def with_default_taps(options: TrainOptions) -> TrainOptions:
     """Taps and ranks that were not given: minimal has one tap in front of the logits."""
     if options.head == "minimal":
+        if len(options.taps) > 1:
+            raise UsageError(
+                f"minimal has one tap, not {len(options.taps)}",
+                "Leave --taps out, or choose --head gaussian.",
+            )
         return replace(options, taps=options.taps or ("P",), ranks=options.ranks or (32,))
     return replace(options, taps=options.taps or ("M", "P"))
 

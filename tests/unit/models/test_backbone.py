@@ -141,7 +141,7 @@ def test_ranks_are_one_for_all_or_one_for_each() -> None:
         backbone.taps(("E", "M", "P"), (8, 16))
     with pytest.raises(UsageError, match="2 taps predict 'block2'"):
         backbone.taps(("M", "M1"), (8, 16))
-    with pytest.raises(UsageError, match="no tap given"):
+    with pytest.raises(UsageError, match="no tap of dscnn given"):
         backbone.taps(())
     with pytest.raises(UsageError, match="6 taps"):
         load_backbone("resnet8").taps(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snapcli.config import MAX_TAPS
 from snapcli.score.selection import (
     FLASH,
     INSTRUCTIONS,
     LEAST_GAIN,
-    MAX_TAPS,
     Cost,
     Limits,
     greedy,
@@ -38,7 +38,7 @@ def test_the_currency_decides_who_comes_first() -> None:
     assert by_flash[-1].auprc == pytest.approx(auprc(tuple(GAINS)))
     assert by_flash[1].cost == cost(("M", "P"))
     # 0.08 for the shared code and M's own bytes.
-    assert by_flash[0].worth == pytest.approx(1000 * 0.08 / 3000)
+    assert by_flash[0].worth == pytest.approx(1024 * 0.08 / 3000)
 
 
 def test_limits_hold_for_the_whole_set() -> None:
