@@ -2,14 +2,14 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import toolchain
-from snapcli.emit import Emitted, KernelSet, Program, build_program, emit_model
+from snapcli.emit import Emitted, Program, build_program, emit_model
 from snapcli.emit.profiler import COUNTS, INPUTS, emit_profiler, read_counts
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, SumStep
 from snapcli.graph.body import Body
@@ -62,9 +62,10 @@ def measure(
     monitor = Monitor(body, plain_decision(len(body.taps)))
     whole = emit_model(program, monitor, inputs[:1])
     bare = emit_model(build_program(body.graph, None, kernels), None, None)
+    # Each has a table of its own, which stands with those that all share.
     head_bytes = tuple(
-        whole.constant_bytes - _constants_without(body, i, kernels, inputs[:1])
-        for i in range(len(body.taps))
+        low.constant_bytes + head.residual.inverse_sigma_q9.nbytes
+        for low, head in zip(program.heads, body.heads, strict=True)
     )
     with tempfile.TemporaryDirectory(prefix="snap-costs-") as name:
         folder = Path(name)
@@ -84,21 +85,6 @@ def measure(
         end=counts[-1],
         arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
     )
-
-
-def _constants_without(body: Body, index: int, kernels: KernelSet, golden: NDArray[np.int8]) -> int:
-    """Constants of the whole with one tap less; of a single tap's its own cannot be told apart."""
-    rest = [i for i in range(len(body.taps)) if i != index]
-    if not rest:
-        program = build_program(body.graph, body, kernels)
-        return sum(low.constant_bytes for low in program.lowered.values())
-    fewer = replace(
-        body,
-        taps=tuple(body.taps[i] for i in rest),
-        heads=tuple(body.heads[i] for i in rest),
-    )
-    program = build_program(body.graph, fewer, kernels)
-    return emit_model(program, Monitor(fewer, plain_decision(len(rest))), golden).constant_bytes
 
 
 def _compiled(emitted: Emitted, library: Mapping[str, str], target: Target, folder: Path) -> int:

@@ -4,6 +4,7 @@ Every block gets a head, fitted after the training. What each says is measured o
 each costs by compiling all of them and counting their instructions on the emulated core.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -82,13 +83,25 @@ def taps(
     dataset = load_dataset(trained, on_progress)
     model = load_model(folder / "model.keras")
     candidates = load_backbone(trained.backbone).candidates(trained.taps, trained.ranks)
+    evaluation = Evaluation(dataset, options.limit)
+    # The heads and the compiler take about as long as a few conditions.
+    total = sum(key.split == "dev" for key in evaluation.keys) + 2
+    on_progress(0, total, "heads for every block")
     heads = heads_for(model, candidates, dataset, trained)
-    dev = _Dev.score(model, heads, Evaluation(dataset, options.limit), trained.statistics)
+    on_progress(1, total, "dev data scored")
+    dev = _Dev.score(
+        model,
+        heads,
+        evaluation,
+        trained.statistics,
+        lambda done, key: on_progress(1 + done, total, f"dev data scored, {key.condition}"),
+    )
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])
     graph = read_tflite(convert_int8(model, tapped_blocks(heads), clean))
     body = build_body(graph, heads, clean, trained.statistics)
     inputs = graph.tensors[graph.input].quantize(clean[:_COUNTED])
     prices = measure(body, inputs, target, options.kernels, cmsis_nn)
+    on_progress(total, total, "compiled and counted")
 
     names = [h.after for h in heads]
 
@@ -144,14 +157,20 @@ class _Dev:
     temperature: float
 
     @staticmethod
-    def score(model: Any, heads: list[Head], evaluation: Evaluation, statistics: str) -> "_Dev":
+    def score(
+        model: Any,
+        heads: list[Head],
+        evaluation: Evaluation,
+        statistics: str,
+        on_done: Callable[[int, Key], None],
+    ) -> "_Dev":
         surprisal, logits = {}, {}
-        for key in evaluation.keys:
-            if key.split == "dev":
-                x = evaluation.inputs(key)
-                found = pooled_activations(model, x, tapped_blocks(heads), statistics)
-                surprisal[key] = surprisals(heads, found)
-                logits[key] = found["logits"].astype(np.float64)
+        for done, key in enumerate((k for k in evaluation.keys if k.split == "dev"), start=1):
+            x = evaluation.inputs(key)
+            found = pooled_activations(model, x, tapped_blocks(heads), statistics)
+            surprisal[key] = surprisals(heads, found)
+            logits[key] = found["logits"].astype(np.float64)
+            on_done(done, key)
         temperature = fit_temperature(logits[_CLEAN], evaluation.dataset.dev.y)
         return _Dev(evaluation, surprisal, logits, temperature)
 
