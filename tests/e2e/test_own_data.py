@@ -1,5 +1,6 @@
 """A user's own images from their folder to a calibrated run, without foreign examples."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,10 +70,13 @@ def test_every_seed_has_a_run_and_all_of_them_one_table(
     lines = trained.out.splitlines()
     assert sum(line.startswith("╭") for line in lines) == 1
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
-    cells = {row[0]: row[1:] for row in rows if len(row) == 4}
+    cells = {row[0]: row[1:] for row in rows if len(row) == 6}
     assert [cells[name][0] for name in names] == [str(seed) for seed in SEEDS]
     shares = [float(cells[name][2].rstrip(" %")) for name in names]
     assert float(cells["mean"][2].rstrip(" %")) == pytest.approx(np.mean(shares), abs=0.06)
+    # Both of the paper's diagnostics, for both taps.
+    assert all(v.startswith("block2 ") for n in names for v in cells[n][3:])
+    assert len(re.findall(r"block4 -?[\d.]+", trained.out)) == 2 * len(SEEDS)
     config = (space.run / "config.toml").read_text()
     assert f'dataset = "{shapes}"' in config
     assert 'backbone = "dscnn-digits"' in config

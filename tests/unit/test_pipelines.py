@@ -60,14 +60,16 @@ def test_the_whole_recipe_is_the_papers(name: str) -> None:
     assert train.label_smoothing == (0.1 if name == "cifar10" else 0.0)
 
 
-def test_minimal_is_one_tap_unless_others_are_given() -> None:
+def test_minimal_is_one_tap() -> None:
     def chosen(**given: Any) -> tuple[Any, Any]:
         options = with_default_taps(TrainOptions(**given))
         return options.taps, options.ranks
 
     assert chosen() == (("M", "P"), ())
     assert chosen(head="minimal") == (("P",), (32,))
-    assert chosen(head="minimal", taps=("M", "P"), ranks=(8,)) == (("M", "P"), (8,))
+    assert chosen(head="minimal", taps=("M",), ranks=(8,)) == (("M",), (8,))
+    with pytest.raises(UsageError, match="minimal has one tap, not 2"):
+        chosen(head="minimal", taps=("M", "P"))
 
 
 def test_a_data_set_of_the_users_own_has_the_defaults() -> None:

@@ -63,11 +63,6 @@ def train(report: "TrainReport") -> None:
     if report.nu is not None:
         rows.append(("nu", f"{report.nu:.2f}"))
     console.pairs(f"train: {report.run}", [*rows, ("time", time)])
-    heads(report)
-
-
-def heads(report: "TrainReport") -> None:
-    """The paper's diagnostics."""
     taps = [
         (
             tap,
@@ -79,7 +74,7 @@ def heads(report: "TrainReport") -> None:
         for tap in report.mean_surprisal
     ]
     columns = ("tap", "E[e]", "expected", "verdict", "corr(e, 1 - max p)")
-    console.table(f"heads of {report.run} on clean dev data", columns, taps)
+    console.table("heads on clean dev data", columns, taps)
 
 
 def trained_seeds(reports: "Sequence[TrainReport]") -> None:
@@ -89,17 +84,26 @@ def trained_seeds(reports: "Sequence[TrainReport]") -> None:
     test = sum(r.test_accuracy for r in reports) / len(reports)
     console.table(
         f"train: {reports[0].dataset}, {reports[0].backbone}",
-        ("run", "seed", "accuracy, clean dev", "accuracy, clean test"),
+        ("run", "seed", "clean dev", "clean test", "E[e]", "corr(e, 1 - max p)"),
         [
             *(
-                (r.run, str(r.seed), percent(r.dev_accuracy), percent(r.test_accuracy))
+                (
+                    r.run,
+                    str(r.seed),
+                    percent(r.dev_accuracy),
+                    percent(r.test_accuracy),
+                    _per_tap(r.mean_surprisal),
+                    _per_tap(r.doubt_correlation),
+                )
                 for r in reports
             ),
-            ("mean", "", percent(dev), percent(test)),
+            ("mean", "", percent(dev), percent(test), "", ""),
         ],
     )
-    for report in reports:
-        heads(report)
+
+
+def _per_tap(values: "Mapping[str, float]") -> str:
+    return ", ".join(f"{tap} {value:.2f}" for tap, value in values.items())
 
 
 def notes(lines: Sequence[str]) -> None:
