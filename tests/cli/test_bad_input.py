@@ -283,6 +283,8 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
             "of threshold risk, is 1.0",
             "between",
         ),
+        (("calibrate", "--threshold", "budget", "--target", "0"), USAGE, "--target", "above 0"),
+        (("calibrate", "--threshold", "f1", "--target", "0.3"), USAGE, "no target", "out"),
         (("calibrate", "--budget", "0.2"), USAGE, "--budget", "--controller"),
         (("calibrate", "--controller", "--eta", "0"), USAGE, "calibrate.eta", "between"),
         (("quantize", "--samples", "0"), USAGE, "quantize.samples", "between"),

@@ -81,6 +81,10 @@ def calibrate(
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.recipe import run_recipe
 
+    if target == 0:
+        raise UsageError(
+            "--target is 0", "Leave it out for the rule's own, or give a share above 0."
+        )
     chosen = open_run(run, runs_dir)
     options = override(
         run_recipe(chosen).calibrate,
