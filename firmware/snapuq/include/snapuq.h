@@ -463,14 +463,14 @@ enum snapuq_stage {
 };
 
 struct snapuq_probe {
-    void (*mark)(void *context, enum snapuq_stage stage);
+    void (*mark)(void *context, int32_t step);
     void *context;
 };
 
-static inline void snapuq_mark(const struct snapuq_probe *probe, enum snapuq_stage stage)
+static inline void snapuq_mark(const struct snapuq_probe *probe, int32_t step)
 {
     if (probe) {
-        probe->mark(probe->context, stage);
+        probe->mark(probe->context, step);
     }
 }
 
