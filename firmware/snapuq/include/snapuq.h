@@ -388,6 +388,11 @@ int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const
 uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
                           int32_t predicted, uint32_t alpha_q16);
 
+/* Softmax of the logits, one rounding each. step_q24: what one step of a logit counts.
+ * probability_q16 [classes]. */
+void snapuq_probability_q16(const int8_t *logits, int32_t classes, uint32_t step_q24,
+                            uint32_t *probability_q16);
+
 /* U = sigmoid(b0 + b2 error_logit + sum_j slope_j max(0, x_j - theta_j)) */
 struct snapuq_map_gated {
     int32_t b0_q16, b2_q16;
