@@ -415,10 +415,12 @@ struct snapuq_map_logistic {
 uint32_t snapuq_map_logistic_q16(const struct snapuq_map_logistic *map, uint32_t score_q16,
                                  uint32_t doubt_q16);
 
+#define SNAPUQ_BREAKPOINTS_MAX 32
+
 /* U = value[number of breakpoints <= psi], psi = gamma S + (1 - gamma) m */
 struct snapuq_map_isotonic {
     uint32_t gamma_q16;              /* [0, 65536] */
-    int32_t breakpoints;             /* at most 32 */
+    int32_t breakpoints;             /* at most SNAPUQ_BREAKPOINTS_MAX */
     const uint32_t *breakpoint_q16;  /* [breakpoints], ascending */
     const uint32_t *value_q16;       /* [breakpoints + 1], not descending, <= 65536 */
 };
@@ -453,15 +455,8 @@ int32_t snapuq_budget_step(const struct snapuq_budget *budget, struct snapuq_bud
 /* ---- Probe ------------------------------------------------------------ */
 
 /* What a generated model reports to a caller that wants to know where time
- * goes: mark(context, stage) is called when a piece of that stage has ended. */
-enum snapuq_stage {
-    SNAPUQ_STAGE_BACKBONE,
-    SNAPUQ_STAGE_HEADS,
-    SNAPUQ_STAGE_CLASSIFIER,
-    SNAPUQ_STAGE_MAP,
-    SNAPUQ_STAGES
-};
-
+ * goes: mark(context, step) is called when that step has ended. Steps count from 0;
+ * which one does what stands in export.json. */
 struct snapuq_probe {
     void (*mark)(void *context, int32_t step);
     void *context;
