@@ -11,10 +11,10 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 import serial
+from snapcli.device.protocol import Decoder, ErrorCode, Frame, Type, encode
 
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, Selftest, open_port
-from snapcli.device.protocol import Decoder, ErrorCode, Frame, Type, encode
 from snapcli.errors import DeviceError
 from snapcli.fixedpoint import budget_of, budget_run
 from snapcli.targets import load_target, target_names

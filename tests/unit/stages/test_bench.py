@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from snapcli.device.protocol import Inference
 
 from snapcli import fixedpoint as fx
-from snapcli.device.protocol import Inference
 from snapcli.errors import CheckError
 from snapcli.graph.monitor import Monitor
 from snapcli.stages.bench import _check_answers, _timed
