@@ -21,6 +21,7 @@ INPUT_BYTES, ARENA_BYTES, CLASSES, TAPS, STEPS = 16, 64, 10, 2, 4
 RECEIVE_BYTES = 1024
 LOGIT_SCALE = 0.025
 ONE_Q16, ONE_Q24 = 1 << 16, 1 << 24
+CONTROLLER = fx.Budget(ONE_Q24 // 4, ONE_Q24 // 5, ONE_Q24 // 10, 40000 << 8)
 _LAYOUT = 0x796E6974
 
 
@@ -42,7 +43,7 @@ class Settings:
     """The settings block; the defaults are those that the image carries."""
 
     threshold_q16: int = 40000
-    controller: fx.Budget | None = fx.Budget(ONE_Q24 // 4, ONE_Q24 // 5, ONE_Q24 // 10, 40000 << 8)
+    controller: fx.Budget | None = CONTROLLER
     weight_q16: tuple[int, int] = (ONE_Q16, 0)
     b0_q16: int = 0
     b1_q16: int = ONE_Q16
