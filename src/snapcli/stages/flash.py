@@ -5,9 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.device.emulator import Emulator
-from snapcli.device.protocol import Client
-from snapcli.device.transport import open_port
+from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError, DeviceError, SnapError
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
