@@ -29,7 +29,8 @@ def put(target: Target, flasher: Flasher, probe: Probe, image: Path) -> Written:
     try:
         flasher.write(probe, image)
     except SnapError as error:
-        raise type(error)(f"{error.message}; {_HALF}", f"{error.hint} {_AGAIN}") from error
+        error.message, error.hint = f"{error.message}; {_HALF}", f"{error.hint} {_AGAIN}"
+        raise
     except KeyboardInterrupt:
         raise InterruptedRunError(f"writing was interrupted; {_HALF}", _AGAIN) from None
     verified = flasher.verify(probe, image)

@@ -1,6 +1,5 @@
 """flash: C -> firmware images; an emulated target proves that they boot, a board is written."""
 
-import zlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from snapcli.runs import Run, read_json, write_json
 from snapcli.targets import Target, load_target
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
+_BACK_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
         model_id = read_json(source / "export.json")["model_id"]
         if target.emulator:
             for build in (image, plain):
-                prove_boot(target, build.elf, model_id)
+                prove_boot(target, build, model_id)
         report = FlashReport(
             run=run.name,
             target=target.name,
@@ -73,7 +73,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
             size_without_heads=ImageSize(plain.flash_bytes, plain.ram_bytes),
             flash_limit_bytes=target.flash_bytes,
             ram_limit_bytes=target.ram_bytes,
-            image_crc=zlib.crc32(image.bin.read_bytes()),
+            image_crc=image.image_crc,
             booted=target.emulator is not None,
         )
         write_json(out / "size.json", {**asdict(report), "sections": dict(image.sections)})
@@ -83,8 +83,8 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     try:
         return _write_board(report, target, binary, model_id, flashers, wish)
     except SnapError as error:
-        hint = f"{error.hint} The images are built, in {binary.parent}."
-        raise type(error)(error.message, hint) from error
+        error.hint = f"{error.hint} The images are built, in {binary.parent}."
+        raise
 
 
 def _write_board(
@@ -125,8 +125,9 @@ def _ask_firmware(report: FlashReport, port: str, model_id: str, named: bool) ->
         if named:
             raise
         return replace(report, notes=(f"the firmware was not asked: {error.message}",))
-    with Client(serial_port) as client:
-        prove(client, f"the firmware at {port}", model_id)
+    # The drive takes the port with it when it comes back.
+    with Client(serial_port, reconnect_s=_BACK_S) as client:
+        prove(client, f"the firmware at {port}", model_id, report.image_crc)
     return replace(report, booted=True, port=port, verified=(*report.verified, "link"))
 
 
@@ -144,19 +145,25 @@ def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:
     return sorted(sources), sorted({path.parent for path in folder.rglob("*.h")})
 
 
-def prove_boot(target: Target, elf: Path, model_id: str) -> None:
-    """The emulated image must answer with the model it was built from and pass its self-test."""
-    with Emulator(target, elf) as emulator, Client(open_port(emulator.port)) as client:
-        prove(client, elf.name, model_id)
+def prove_boot(target: Target, build: toolchain.Build, model_id: str) -> None:
+    """The emulated image must answer for itself."""
+    with Emulator(target, build.elf) as emulator, Client(open_port(emulator.port)) as client:
+        prove(client, build.elf.name, model_id, build.image_crc)
 
 
-def prove(client: Client, what: str, model_id: str) -> None:
-    """It holds that model and passes its self-test."""
-    hello = client.hello()
+def prove(client: Client, what: str, model_id: str, image_crc: int) -> None:
+    """The firmware is the image of that CRC, holds that model and passes its self-test."""
+    hello, check = client.hello(), client.check()
     if hello.model_id != model_id:
         raise CheckError(
             f"{what} says it holds model {hello.model_id}, not {model_id}",
             "Build it again: snap flash",
+        )
+    found = {hello.image_crc, check.linked_crc, check.computed_crc} - {image_crc}
+    if found:
+        raise CheckError(
+            f"{what} has an image with CRC-32 {found.pop():08x}, not {image_crc:08x}",
+            "It is another image, or damaged: snap flash",
         )
     selftest = client.selftest()
     if selftest.first_mismatch is not None:
