@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from snapcli.assets import asset_dir
 from snapcli.errors import ConfigError, ToolchainError, UsageError
-from snapcli.targets import Target
+from snapcli.targets import LIMITS, Target
 
 GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
@@ -46,7 +47,9 @@ _LINK_FLAGS = (
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
 # flash keeps the values that the startup code copies to RAM.
-_FLASH_SECTIONS = (".vectors", ".text", ".rodata", ".data")
+_IMAGE_SECTIONS = (".vectors", ".text", ".rodata", ".data")  # what the CRC covers
+_CRC_SECTION = ".image_crc"
+_FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
 _RAM_SECTIONS = (".stack", ".data", ".bss")
 
 
@@ -60,6 +63,8 @@ class Build:
     flash_bytes: int  # code, constants and the initial values of data
     ram_bytes: int  # data, bss and the reserved stack
     sections: Mapping[str, int]  # name -> bytes, loaded or reserved sections only
+    image_bytes: int  # of flash from its start: all but the CRC and the settings behind it
+    image_crc: int  # CRC-32 of them
 
 
 def firmware_dir() -> Path:
@@ -117,13 +122,12 @@ def build(
         folder = Path(folder_name)
         objects = _compile(target, sources, include_dirs, defines, folder)
         elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
-        script = [f"-L{port}", f"-T{port / target.port / 'memory.ld'}", f"-Wl,-Map={map_file}"]
-        script += [
-            f"-Wl,--defsym=PORT_{limit.upper()}={getattr(target, limit)}"
-            for limit in ("flash_bytes", "ram_bytes", "stack_bytes")
-        ]
-        _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *script, *objects, "-o", elf], target, folder)
-        _run([OBJCOPY, "-O", "binary", elf, binary], target, folder)
+        # The linker takes its own script too, unless the last one inserts nothing.
+        scripts = (port / target.port / "memory.ld", port / "own_settings.ld", port / "sections.ld")
+        options = [*(f"-T{script}" for script in scripts), f"-Wl,-Map={map_file}"]
+        options += [f"-Wl,--defsym=PORT_{key.upper()}={getattr(target, key)}" for key in LIMITS]
+        _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *options, *objects, "-o", elf], target, folder)
+        image = _fill_crc(folder / elf, folder / binary)
         sections = _section_sizes(folder / elf, folder / map_file)
         for product in (elf, binary, map_file):
             os.replace(folder / product, out_dir / product)
@@ -135,7 +139,24 @@ def build(
         flash_bytes=sum(sections.get(section, 0) for section in _FLASH_SECTIONS),
         ram_bytes=sum(sections.get(section, 0) for section in _RAM_SECTIONS),
         sections=sections,
+        image_bytes=len(image),
+        image_crc=zlib.crc32(image),
     )
+
+
+def _fill_crc(elf: Path, binary: Path) -> bytes:
+    """Write the raw image, put its CRC-32 behind it in both files; the bytes it covers."""
+    _run([OBJCOPY, "-O", "binary", str(elf), str(binary)])
+    raw = binary.read_bytes()
+    placed = _placed_sections(elf)
+    start, end = (placed[name][1] for name in (_IMAGE_SECTIONS[0], _CRC_SECTION))
+    image = raw[: end - start]
+    crc = zlib.crc32(image).to_bytes(4, "little")
+    binary.write_bytes(image + crc + raw[len(image) + 4 :])
+    crc_file = elf.with_suffix(".crc")
+    crc_file.write_bytes(crc)
+    _run([OBJCOPY, "--update-section", f"{_CRC_SECTION}={crc_file}", str(elf)])
+    return image
 
 
 def _compile(
@@ -211,7 +232,8 @@ def build_semihosted(
     sources = [*sources, startup / "startup.c"]
     if counted:
         port = firmware_dir() / "port"
-        sources, include_dirs = [*sources, port / target.port / "port.c"], [*include_dirs, port]
+        sources = [*sources, port / target.port / "port.c", port / "defaults.c"]
+        include_dirs = [*include_dirs, port]
     objects = _compile(target, sources, include_dirs, {}, folder)
     link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
@@ -316,15 +338,18 @@ def _run(
     )
 
 
+def _placed_sections(elf: Path) -> dict[str, tuple[int, int]]:
+    """{name: (bytes, address)}"""
+    listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
+    found = re.findall(r"^(\.\S+)\s+(\d+)\s+(\d+)\s*$", listing, re.MULTILINE)
+    return {name: (int(size), int(address)) for name, size, address in found}
+
+
 def _section_sizes(elf: Path, map_file: Path) -> dict[str, int]:
     """Bytes of every section that takes memory, where ELF and map file agree."""
     wanted = dict.fromkeys((*_FLASH_SECTIONS, *_RAM_SECTIONS))
-    listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
-    in_elf = {
-        name: int(size)
-        for name, size in re.findall(r"^(\.\S+)\s+(\d+)\s+\d+\s*$", listing, re.MULTILINE)
-        if name in wanted
-    }
+    placed = _placed_sections(elf)
+    in_elf = {name: size for name, (size, _) in placed.items() if name in wanted}
     in_map = {
         name: int(size, 16)
         for name, size in re.findall(

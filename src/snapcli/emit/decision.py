@@ -2,9 +2,9 @@
 
 from snapcli.config import MAHALANOBIS
 from snapcli.emit import distance, luts
-from snapcli.emit.header import WITHOUT_HEADS
+from snapcli.emit.header import PROBABILITY, WITHOUT_HEADS
 from snapcli.emit.program import Program
-from snapcli.fixedpoint import MapIsotonic, MapLogistic
+from snapcli.fixedpoint import MapIsotonic, MapLogistic, probability_step_q24
 from snapcli.graph.decision import DeviceMap, Gated
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import map_fields
@@ -39,6 +39,15 @@ def finish(monitor: Monitor, program: Program) -> list[str]:
         f"    snapuq_mark(probe, {len(program.steps) + 1});",
         "#endif",
     ]
+
+
+def emit_probability(monitor: Monitor) -> str:
+    step_q24 = probability_step_q24(monitor.body.graph.tensors[monitor.body.logits_tensor].scale)
+    return (
+        f"{PROBABILITY}\n{{\n"
+        f"    snapuq_probability_q16(result->logits, SNAP_MODEL_CLASSES, {step_q24}u, "
+        "probability_q16);\n}\n"
+    )
 
 
 def _map(monitor: Monitor) -> list[str]:

@@ -16,6 +16,10 @@ PROFILE = (
     "void snap_model_profile(void *arena, const struct snap_model_settings *settings,\n"
     "                        struct snap_model_result *result, const struct snapuq_probe *probe)"
 )
+PROBABILITY = (
+    "void snap_model_probability_q16(const struct snap_model_result *result,\n"
+    "                                uint32_t *probability_q16)"
+)
 SETTINGS = "const struct snap_model_settings snap_model_settings"
 FIT = "int32_t snap_model_settings_fit(const struct snap_model_settings *settings)"
 START = (
@@ -138,6 +142,9 @@ def _monitor_face(settings: str) -> str:
 
 /* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
 {RUN_MONITOR};
+
+/* The softmax of the logits, [SNAP_MODEL_CLASSES], 65536 = 1. */
+{PROBABILITY};
 
 {settings}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit import distance, luts
-from snapcli.emit.decision import finish
+from snapcli.emit.decision import emit_probability, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
@@ -110,6 +110,7 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     if monitor:
         far = program.distance.definitions if program.distance else ""
         parts.append(f"#ifndef {WITHOUT_HEADS}\n{far}{emit_stream(monitor)}#endif\n")
+        parts.append(emit_probability(monitor))
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
 

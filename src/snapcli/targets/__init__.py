@@ -8,7 +8,7 @@ from typing import Any, Literal
 from snapcli.errors import UsageError, suggestion
 
 _FOLDER = Path(__file__).parent
-_LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes")
+LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes", "settings_bytes")
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Target:
     flash_bytes: int
     ram_bytes: int
     stack_bytes: int  # reserved inside of ram_bytes
+    settings_bytes: int  # reserved inside of flash_bytes, erased as a whole
     clock_hz: int | None = None  # nominal; None: emulated, instructions are no time
     running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
     emulator: str | None = None  # QEMU machine
@@ -52,5 +53,5 @@ def load_target(name: str) -> Target:
     fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
-        fields |= {key: getattr(limits, key) for key in _LIMITS}
+        fields |= {key: getattr(limits, key) for key in LIMITS}
     return Target(name=name, **fields)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
@@ -79,6 +80,9 @@ int main(void)
         fwrite(head, sizeof head, 1, stdout);
         fwrite(result.surprisal_q16, sizeof result.surprisal_q16, 1, stdout);
         fwrite(result.logits, sizeof result.logits, 1, stdout);
+        uint32_t probability_q16[SNAP_MODEL_CLASSES];
+        snap_model_probability_q16(&result, probability_q16);
+        fwrite(probability_q16, sizeof probability_q16, 1, stdout);
         fwrite(&marks, sizeof marks, 1, stdout);
     }
     for (int i = 0; i < SNAP_GOLDEN_COUNT; i++) {
@@ -139,6 +143,7 @@ def run(program: str, x: np.ndarray, taps: int) -> np.ndarray:
             ("uncertainty_q16", "<u4"),
             ("surprisal_q16", "<u4", (max(taps, 1),)),
             ("logits", "i1", (5,)),
+            ("probability_q16", "<u4", (5,)),
             ("marks", "u1"),
             ("step", "u1", (31,)),
         ]
@@ -169,7 +174,12 @@ EXTREMES = {
 def test_c_equals_the_reference(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=4)
     expected = monitor.run(x)
-    check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    found = run(build(monitor, tmp_path, library), x, taps=2)
+    check(found, expected)
+    logits = monitor.body.graph.tensors["logits"]
+    np.testing.assert_allclose(
+        found["probability_q16"] / 65536, softmax(logits.scale * expected.logits, axis=1), atol=1e-4
+    )
     # The inputs are worth comparing: they differ in class, decision and U.
     assert len(np.unique(expected.predicted)) > 1
     assert set(expected.abstain) == {False, True}
