@@ -36,7 +36,7 @@ heads: setup ## Print drift, gain and cost of every head on the digits: about 15
 speed: setup ## Print how many corrupted images and clips are made in a second.
 	@$(VENV)/bin/python benchmarks/corruptions.py
 
-damage: setup ## Bench over a line that damages 10,200 times: about 7 minutes.
+damage: setup ## Bench over a line that damages 10,200 times: about 10 minutes.
 	@$(VENV)/bin/python benchmarks/damage.py
 
 lint: setup ## Check style and types.
