@@ -232,7 +232,8 @@ def build_semihosted(
     sources = [*sources, startup / "startup.c"]
     if counted:
         port = firmware_dir() / "port"
-        sources, include_dirs = [*sources, port / target.port / "port.c"], [*include_dirs, port]
+        sources = [*sources, port / target.port / "port.c", port / "defaults.c"]
+        include_dirs = [*include_dirs, port]
     objects = _compile(target, sources, include_dirs, {}, folder)
     link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)

@@ -4,9 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.device.emulator import Emulator
-from snapcli.device.protocol import Client
-from snapcli.device.transport import open_port
+from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError
 from snapcli.runs import Run, read_json, write_json
