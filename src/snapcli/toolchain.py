@@ -39,6 +39,7 @@ _MUST_COMPILE = (
     "Generated code has to compile: if neither it nor CMSIS-NN is changed, this is a bug of snap."
 )
 HOST_FLAGS: tuple[str, ...] = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+_SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # An orphan section is an error because no size below would count it.
 _LINK_FLAGS = (
     *("-nostartfiles", "--specs=nano.specs"),
@@ -210,6 +211,28 @@ def build_host(
     includes = [f"-I{path}" for path in include_dirs]
     _run([CC, *HOST_FLAGS, *includes, *map(str, sources), "-o", str(program)])
     return [str(program)]
+
+
+def build_host_firmware(
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    program: Path,
+    sanitize: bool = False,
+    defines: Sequence[str] = (),
+) -> Path:
+    """The bench program with a model, as a process of this machine (firmware/port/host).
+
+    sources and include_dirs are those of the model. sanitize: it ends with a report where it
+    reads or writes outside of its memory.
+    """
+    port = firmware_dir() / "port"
+    flags = [*HOST_FLAGS, "-Wmissing-prototypes", '-DPORT_TARGET_NAME="host"']
+    flags += ["-g", *_SANITIZE] if sanitize else []
+    flags += [f"-D{define}" for define in defines]
+    flags += [f"-I{path}" for path in (*include_dirs, port, firmware_dir() / "app")]
+    sources = [*sources, *app_sources(), port / "host" / "port.c"]
+    _run([CC, *flags, *map(str, sources), "-o", str(program)])
+    return program
 
 
 def build_semihosted(
