@@ -1,4 +1,4 @@
-"""The only place that starts the compiler, its companions, the emulator and pip."""
+"""The only place that starts the compiler, its companions, the emulator, flashers and pip."""
 
 import errno
 import os
@@ -11,11 +11,12 @@ import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.assets import asset_dir
-from snapcli.errors import ConfigError, ToolchainError, UsageError
+from snapcli.errors import ConfigError, DeviceError, ToolchainError, UsageError
 from snapcli.targets import LIMITS, Target
 
 GCC = "arm-none-eabi-gcc"
@@ -23,11 +24,16 @@ SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
 QEMU = "qemu-system-arm"
 CC = "cc"
+OPENOCD = "openocd"
+ST_FLASH, ST_INFO = "st-flash", "st-info"
 
 _APT = {
     QEMU: "sudo apt-get install qemu-system-arm",
     GCC: "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
     CC: "sudo apt-get install gcc",
+    OPENOCD: "sudo apt-get install openocd",
+    ST_FLASH: "sudo apt-get install stlink-tools",
+    ST_INFO: "sudo apt-get install stlink-tools",
 }
 
 _COMPILE_FLAGS = (
@@ -35,6 +41,18 @@ _COMPILE_FLAGS = (
     *("-ffunction-sections", "-fdata-sections", "-fno-common"),
 )
 RUN_S = 600
+LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
+_ENDING_S = 2.0
+_COMPLAINT = re.compile(
+    r"error|fail|unable|cannot|could ?n[o']t|denied|invalid|no .*(available|found|match)", re.I
+)
+_REFUSED = re.compile(r"LIBUSB_ERROR_ACCESS|permission|denied|errno 13\b", re.I)
+# The time and the level that pyOCD, stlink and OpenOCD put in front of a line.
+_LOG_PREFIX = re.compile(r"^(\d{7} [A-Z] |[\d-]+T[\d:]+ [A-Z]+ \S+: |Error: )")
+UDEV_HINT = (
+    "Allow your user to use the probe: sudo apt-get install stlink-tools brings the udev rules;"
+    " then plug it in again."
+)
 _MUST_COMPILE = (
     "Generated code has to compile: if neither it nor CMSIS-NN is changed, this is a bug of snap."
 )
@@ -86,9 +104,15 @@ def find_tool(name: str) -> Path:
     return Path(found)
 
 
+def remedy(name: str) -> str | None:
+    """The command that installs a tool; None: it is there."""
+    return None if shutil.which(name) else _APT[name]
+
+
 def tool_version(name: str) -> str:
     """The version number in the first line a tool prints about itself."""
-    line = _run([name, "--version"]).stdout.partition("\n")[0]
+    done = _run([name, "--version"])
+    line = (done.stdout or done.stderr).partition("\n")[0]
     found = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
     return found[0] if found else line.strip()
 
@@ -278,12 +302,11 @@ def run_program(command: Sequence[str], folder: Path) -> None:
         ) from None
     if done.returncode == 0:
         return
-    status = done.returncode
-    reason = signal.strsignal(-status) if status < 0 else f"exit status {status}"
+    reason = _status(done.returncode)
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     # QEMU prints the registers behind its message.
     told = next((line for line in lines if line.startswith("qemu")), lines[-1] if lines else "")
-    raise ToolchainError(f"{reason}: {told}" if told else str(reason), "See what it printed.")
+    raise ToolchainError(f"{reason}: {told}" if told else reason, "See what it printed.")
 
 
 def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
@@ -303,6 +326,64 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def run_flasher(
+    command: Sequence[str], timeout_s: float | None = None, cwd: Path | None = None
+) -> str:
+    """What a flasher printed, stdout and then stderr; timeout_s: WRITE_S if None.
+
+    It runs in a process group of its own and ends with us: by Ctrl-C, or when its time is up.
+    """
+    limit = WRITE_S if timeout_s is None else timeout_s
+    name = command[2] if command[0] == sys.executable else command[0]
+    with subprocess.Popen(
+        [find_tool(command[0]), *command[1:]],
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+        except BaseException as error:
+            _end_group(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise DeviceError(
+                    f"{name} did not come to an end in {limit:g} s", "Plug the board in again."
+                ) from None
+            raise
+    if process.returncode == 0:
+        return f"{out}\n{err}"
+    told = _told(f"{err}\n{out}") or _status(process.returncode)
+    refused = _REFUSED.search(err + out)
+    raise DeviceError(
+        f"{name} failed: {told}",
+        UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
+    )
+
+
+def _told(said: str) -> str:
+    """The first line that complains, else the last one."""
+    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")
+
+
+def _status(code: int) -> str:
+    return str(signal.strsignal(-code)) if code < 0 else f"exit status {code}"
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """Ends a process and those it started; politely first, so that a probe is let go of."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING_S)
 
 
 def download_wheel(requirement: str, folder: Path) -> None:

@@ -433,10 +433,22 @@ def flash(report: "FlashReport") -> None:
         ("", "with heads", "without", "limit"),
         rows,
     )
-    if report.booted:
+    if report.flasher:
+        console.pairs(
+            f"written to {report.probe} with {report.flasher}",
+            [
+                ("part", report.part_found or ""),
+                ("image", f"{size(report.written_bytes or 0)}, CRC-32 {report.image_crc:08x}"),
+                ("verified", ", ".join(report.verified)),
+            ],
+        )
+        notes(report.notes)
+        if report.booted:
+            console.say(f"The board answers at {report.port} and passed its self-test.")
+    elif report.booted:
         console.say("Booted in the emulator and passed its self-test.")
     else:
-        console.say(f"Built {report.image}. Writing it to a board comes with the boards release.")
+        console.say(f"Built {report.image}; written to no board.")
 
 
 def undecided(report: "BenchReport") -> list[tuple[str, str]]:

@@ -12,6 +12,19 @@ LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes", "settings_bytes")
 
 
 @dataclass(frozen=True)
+class Flashing:
+    """How the board of a target is found and what its part says of itself."""
+
+    board: str  # as ST names it
+    board_id: str  # the first four digits of the code on the ST-LINK's drive
+    drive: str  # label of that drive
+    pyocd: str  # pyOCD's name of the part
+    openocd: str  # OpenOCD's configuration of the board
+    dev_id: int  # the low 12 bits of DBGMCU_IDCODE
+    flash_size_at: int  # address of the u16 that holds the KB of flash
+
+
+@dataclass(frozen=True)
 class Target:
     """A board or an emulated one, with what it takes to build for it."""
 
@@ -29,6 +42,7 @@ class Target:
     running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
     emulator: str | None = None  # QEMU machine
     limits_of: str | None = None  # the target whose memory an emulated one enforces
+    flashing: Flashing | None = None  # None: there is no board to flash
 
 
 def target_names() -> list[str]:
@@ -54,4 +68,6 @@ def load_target(name: str) -> Target:
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
         fields |= {key: getattr(limits, key) for key in LIMITS}
+    if "flashing" in fields:
+        fields["flashing"] = Flashing(**fields["flashing"])
     return Target(name=name, **fields)
