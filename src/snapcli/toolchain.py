@@ -304,7 +304,7 @@ def build_host_firmware(
     flags += ["-g", *_SANITIZE] if sanitize else []
     flags += [f"-D{define}" for define in defines]
     flags += [f"-I{path}" for path in (*include_dirs, port, firmware_dir() / "app")]
-    sources = [*sources, *app_sources(), port / "host" / "port.c"]
+    sources = [*sources, *app_sources(), port / "defaults.c", port / "host" / "port.c"]
     _run([CC, *flags, *map(str, sources), "-o", str(program)])
     return program
 
