@@ -57,6 +57,7 @@ _MUST_COMPILE = (
     "Generated code has to compile: if neither it nor CMSIS-NN is changed, this is a bug of snap."
 )
 HOST_FLAGS: tuple[str, ...] = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+_SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # An orphan section is an error because no size below would count it.
 _LINK_FLAGS = (
     *("-nostartfiles", "--specs=nano.specs"),
@@ -236,6 +237,28 @@ def build_host(
     return [str(program)]
 
 
+def build_host_firmware(
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    program: Path,
+    sanitize: bool = False,
+    defines: Sequence[str] = (),
+) -> Path:
+    """The bench program with a model, as a process of this machine (firmware/port/host).
+
+    sources and include_dirs are those of the model. sanitize: it ends with a report where it
+    reads or writes outside of its memory.
+    """
+    port = firmware_dir() / "port"
+    flags = [*HOST_FLAGS, "-Wmissing-prototypes", '-DPORT_TARGET_NAME="host"']
+    flags += ["-g", *_SANITIZE] if sanitize else []
+    flags += [f"-D{define}" for define in defines]
+    flags += [f"-I{path}" for path in (*include_dirs, port, firmware_dir() / "app")]
+    sources = [*sources, *app_sources(), port / "host" / "port.c"]
+    _run([CC, *flags, *map(str, sources), "-o", str(program)])
+    return program
+
+
 def build_semihosted(
     target: Target,
     sources: Sequence[Path],
@@ -256,7 +279,8 @@ def build_semihosted(
     sources = [*sources, startup / "startup.c"]
     if counted:
         port = firmware_dir() / "port"
-        sources, include_dirs = [*sources, port / target.port / "port.c"], [*include_dirs, port]
+        sources = [*sources, port / target.port / "port.c", port / "defaults.c"]
+        include_dirs = [*include_dirs, port]
     objects = _compile(target, sources, include_dirs, {}, folder)
     link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapcli.stages.flash import FlashReport
     from snapcli.stages.inspect import InspectReport, TensorView
     from snapcli.stages.models import ModelView
+    from snapcli.stages.push import PushReport
     from snapcli.stages.quantize import QuantizeReport
     from snapcli.stages.taps import TapsReport
     from snapcli.stages.train import TrainReport
@@ -214,6 +215,16 @@ def calibrate(report: "CalibrateReport") -> None:
     promised(report.promise, report.controller)
     maps("float", report.dev, report.map["kind"])
     detection("float", report.detection)
+
+
+def push(report: "PushReport") -> None:
+    if report.before == report.settings:
+        console.say(f"{report.target} at {report.port} has had settings {report.settings} already.")
+        return
+    console.say(
+        f"{report.target} at {report.port} now uses settings {report.settings} "
+        f"(before: {report.before}); its image has not changed."
+    )
 
 
 def quantize(report: "QuantizeReport") -> None:
