@@ -409,18 +409,19 @@ def run_flasher(
             raise
     if process.returncode == 0:
         return f"{out}\n{err}"
-    told = _told(f"{err}\n{out}") or _status(process.returncode)
+    told = _told(f"{err}\n{out}") if process.returncode > 0 else ""
     refused = _REFUSED.search(err + out)
     raise DeviceError(
-        f"{name} failed: {told}",
+        f"{name} failed: {told or _status(process.returncode)}",
         UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
     )
 
 
 def _told(said: str) -> str:
     """The first line that complains, else the last one."""
-    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [""]
+    told = next((line for line in lines if _COMPLAINT.search(line)), lines[-1])
+    return _LOG_PREFIX.sub("", told)
 
 
 def _status(code: int) -> str:
