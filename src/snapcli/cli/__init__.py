@@ -50,6 +50,7 @@ def _register() -> None:
         inspect,
         kernels,
         models,
+        monitor,
         quantize,
         run,
         show,
@@ -59,7 +60,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    for module in (*stages, taps, demo, run, show, inspect, verify, models, doctor):
+    for module in (*stages, taps, demo, run, show, monitor, inspect, verify, models, doctor):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
             getattr(module, name)
