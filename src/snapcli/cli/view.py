@@ -82,7 +82,11 @@ class View:
                 (seen.class_name, "bold"),
                 ("   ABSTAINS", _BAD) if seen.abstain else ("   accepts", _GOOD),
             ),
-            _row("U", *_marked(_u(seen), _threshold(seen), room, _colour(seen))),
+            _row(
+                "U",
+                (f"{_u(seen):<{_NUMBER}.4f}", ""),
+                *_marked(_u(seen), _threshold(seen), room, _colour(seen)),
+            ),
             _row("threshold", (f"{_threshold(seen):.4f}", "")),
             _row(f"last {min(room, self.frames)}", (" " * _NUMBER, ""), *self._sparks(room)),
             _row("abstains", *self._rate_bar(room)),
@@ -112,7 +116,7 @@ class View:
         scale = max(2 * budget, rate, 1e-9)
         style = _BAD if rate > budget else _GOOD
         drawn = _marked(rate / scale, budget / scale, room - len(told), style)
-        return [(f"{percent(rate):<{_NUMBER}}", ""), *drawn[1:], (told, "")]
+        return [(f"{percent(rate):<{_NUMBER}}", ""), *drawn, (told, "")]
 
     def _share(self) -> tuple[str, str]:
         return (percent(self.abstained / self.frames), "")
@@ -131,15 +135,16 @@ def _row(label: str, *parts: tuple[str, str]) -> Line:
 
 
 def _marked(share: float, mark: float, width: int, style: str) -> Line:
-    """A number, and a bar with a stroke where the mark is."""
+    """A bar on dots, with a stroke where the mark is."""
     place = min(int(min(max(mark, 0.0), 1.0) * width), width - 1)
-    drawn = f"{bar(share, width):<{width}}"
-    return [
-        (f"{share:<{_NUMBER}.4f}"[:_NUMBER], ""),
-        (drawn[:place], style),
-        ("┃", "bold"),
-        (drawn[place + 1 :], style),
+    filled = bar(share, width)
+    dots = "·" * (width - len(filled))
+    before = [(filled[:place], style), (dots[: max(place - len(filled), 0)], _DIM)]
+    behind = [
+        (filled[place + 1 :], style),
+        (dots[max(place + 1 - len(filled), 0) :], _DIM),
     ]
+    return [*before, ("┃", "bold"), *behind]
 
 
 def _cut(line: Line, width: int) -> Line:
