@@ -12,7 +12,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
-from snapcli.device.protocol import Client, Inference
+from snapcli.device import Client, Inference
 from snapcli.fixedpoint import ConvS8
 from snapcli.graph.monitor import load_monitor
 from tests.conftest import INPUTS, STAGES, Finished, Workspace
