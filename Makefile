@@ -53,7 +53,7 @@ $(READY): pyproject.toml | tools
 	  echo "hint: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 5; }
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/bin/python -m pip install --quiet --editable ".[train,dev]"
+	$(VENV)/bin/python -m pip install --quiet --editable ".[train,flash,dev]"
 	@$(SNAP) kernels fetch || echo "note: all but the kernel set cmsis-nn works without them"
 	@touch $@
 

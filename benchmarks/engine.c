@@ -12,11 +12,20 @@ static void send(const void *values, uint32_t bytes)
     }
 }
 
+void app_fault(const struct port_fault *fault)
+{
+    (void)fault; /* a run that faults has no answer */
+}
+
 int main(void)
 {
+    uint8_t byte;
+
     port_init();
     for (;;) {
-        port_uart_read();
+        while (!port_uart_poll(&byte)) {
+            port_idle();
+        }
         int8_t *input = snap_model_input(arena);
         uint32_t state = 1;
         for (int32_t i = 0; i < SNAP_MODEL_INPUT_BYTES; i++) {
@@ -24,9 +33,10 @@ int main(void)
             input[i] = (int8_t)(state >> 24);
         }
         const uint32_t interrupts = port_irq_mask();
-        port_counter_start();
+        port_counter_align();
+        const uint32_t start = port_counter();
         snap_model_run(arena);
-        const uint64_t count = port_counter_read();
+        const uint64_t count = (uint64_t)(port_counter() - start) * port_board.counter_step;
         port_irq_restore(interrupts);
         const uint32_t stack = port_stack_used_bytes();
         send(&count, sizeof count);

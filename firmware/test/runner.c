@@ -691,6 +691,18 @@ static uint32_t run_confidence(const struct test_case *c, void **result)
     return 4 * batch * (uint32_t)sizeof *output;
 }
 
+/* classes, step_q24 | logits */
+static uint32_t run_probability_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const uint32_t classes = (uint32_t)s[0], logits = c->bytes[1];
+    uint32_t *output = *result = allocate(logits * sizeof *output);
+    for (uint32_t n = 0; n < logits; n += classes) {
+        snapuq_probability_q16((const int8_t *)c->blob[1] + n, s[0], (uint32_t)s[1], output + n);
+    }
+    return logits * (uint32_t)sizeof *output;
+}
+
 /* b0, b2, gates | slope_q16, theta_q16, tail_q16, input_q16, error_logit_q16 */
 static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
 {
@@ -783,6 +795,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_ln_q16,
     run_sigmoid_q16,
     run_confidence,
+    run_probability_q16,
     run_map_gated_q16,
     run_map_logistic_q16,
     run_map_isotonic_q16,

@@ -1,4 +1,4 @@
-"""The only place that starts the compiler, its companions, the emulator and pip."""
+"""The only place that starts the compiler, its companions, the emulator, flashers and pip."""
 
 import errno
 import os
@@ -8,25 +8,32 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.assets import asset_dir
-from snapcli.errors import ConfigError, ToolchainError, UsageError
-from snapcli.targets import Target
+from snapcli.errors import ConfigError, DeviceError, ToolchainError, UsageError
+from snapcli.targets import LIMITS, Target
 
 GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
 QEMU = "qemu-system-arm"
 CC = "cc"
+OPENOCD = "openocd"
+ST_FLASH, ST_INFO = "st-flash", "st-info"
 
 _APT = {
     QEMU: "sudo apt-get install qemu-system-arm",
     GCC: "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
     CC: "sudo apt-get install gcc",
+    OPENOCD: "sudo apt-get install openocd",
+    ST_FLASH: "sudo apt-get install stlink-tools",
+    ST_INFO: "sudo apt-get install stlink-tools",
 }
 
 _COMPILE_FLAGS = (
@@ -34,10 +41,23 @@ _COMPILE_FLAGS = (
     *("-ffunction-sections", "-fdata-sections", "-fno-common"),
 )
 RUN_S = 600
+LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
+_ENDING_S = 2.0
+_COMPLAINT = re.compile(
+    r"error|fail|unable|cannot|could ?n[o']t|denied|invalid|no .*(available|found|match)", re.I
+)
+_REFUSED = re.compile(r"LIBUSB_ERROR_ACCESS|permission|denied|errno 13\b", re.I)
+# The time and the level that pyOCD, stlink and OpenOCD put in front of a line.
+_LOG_PREFIX = re.compile(r"^(\d{7} [A-Z] |[\d-]+T[\d:]+ [A-Z]+ \S+: |Error: )")
+UDEV_HINT = (
+    "Allow your user to use the probe: sudo apt-get install stlink-tools brings the udev rules;"
+    " then plug it in again."
+)
 _MUST_COMPILE = (
     "Generated code has to compile: if neither it nor CMSIS-NN is changed, this is a bug of snap."
 )
 HOST_FLAGS: tuple[str, ...] = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+_SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # An orphan section is an error because no size below would count it.
 _LINK_FLAGS = (
     *("-nostartfiles", "--specs=nano.specs"),
@@ -46,7 +66,9 @@ _LINK_FLAGS = (
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
 # flash keeps the values that the startup code copies to RAM.
-_FLASH_SECTIONS = (".vectors", ".text", ".rodata", ".data")
+_IMAGE_SECTIONS = (".vectors", ".text", ".rodata", ".data")  # what the CRC covers
+_CRC_SECTION = ".image_crc"
+_FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
 _RAM_SECTIONS = (".stack", ".data", ".bss")
 
 
@@ -60,6 +82,8 @@ class Build:
     flash_bytes: int  # code, constants and the initial values of data
     ram_bytes: int  # data, bss and the reserved stack
     sections: Mapping[str, int]  # name -> bytes, loaded or reserved sections only
+    image_bytes: int  # of flash from its start: all but the CRC and the settings behind it
+    image_crc: int  # CRC-32 of them
 
 
 def firmware_dir() -> Path:
@@ -80,9 +104,15 @@ def find_tool(name: str) -> Path:
     return Path(found)
 
 
+def remedy(name: str) -> str | None:
+    """The command that installs a tool; None: it is there."""
+    return None if shutil.which(name) else _APT[name]
+
+
 def tool_version(name: str) -> str:
     """The version number in the first line a tool prints about itself."""
-    line = _run([name, "--version"]).stdout.partition("\n")[0]
+    done = _run([name, "--version"])
+    line = (done.stdout or done.stderr).partition("\n")[0]
     found = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
     return found[0] if found else line.strip()
 
@@ -117,13 +147,12 @@ def build(
         folder = Path(folder_name)
         objects = _compile(target, sources, include_dirs, defines, folder)
         elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
-        script = [f"-L{port}", f"-T{port / target.port / 'memory.ld'}", f"-Wl,-Map={map_file}"]
-        script += [
-            f"-Wl,--defsym=PORT_{limit.upper()}={getattr(target, limit)}"
-            for limit in ("flash_bytes", "ram_bytes", "stack_bytes")
-        ]
-        _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *script, *objects, "-o", elf], target, folder)
-        _run([OBJCOPY, "-O", "binary", elf, binary], target, folder)
+        # The linker takes its own script too, unless the last one inserts nothing.
+        scripts = (port / target.port / "memory.ld", port / "own_settings.ld", port / "sections.ld")
+        options = [*(f"-T{script}" for script in scripts), f"-Wl,-Map={map_file}"]
+        options += [f"-Wl,--defsym=PORT_{key.upper()}={getattr(target, key)}" for key in LIMITS]
+        _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *options, *objects, "-o", elf], target, folder)
+        image = _fill_crc(folder / elf, folder / binary)
         sections = _section_sizes(folder / elf, folder / map_file)
         for product in (elf, binary, map_file):
             os.replace(folder / product, out_dir / product)
@@ -135,7 +164,24 @@ def build(
         flash_bytes=sum(sections.get(section, 0) for section in _FLASH_SECTIONS),
         ram_bytes=sum(sections.get(section, 0) for section in _RAM_SECTIONS),
         sections=sections,
+        image_bytes=len(image),
+        image_crc=zlib.crc32(image),
     )
+
+
+def _fill_crc(elf: Path, binary: Path) -> bytes:
+    """Write the raw image, put its CRC-32 behind it in both files; the bytes it covers."""
+    _run([OBJCOPY, "-O", "binary", str(elf), str(binary)])
+    raw = binary.read_bytes()
+    placed = _placed_sections(elf)
+    start, end = (placed[name][1] for name in (_IMAGE_SECTIONS[0], _CRC_SECTION))
+    image = raw[: end - start]
+    crc = zlib.crc32(image).to_bytes(4, "little")
+    binary.write_bytes(image + crc + raw[len(image) + 4 :])
+    crc_file = elf.with_suffix(".crc")
+    crc_file.write_bytes(crc)
+    _run([OBJCOPY, "--update-section", f"{_CRC_SECTION}={crc_file}", str(elf)])
+    return image
 
 
 def _compile(
@@ -191,6 +237,28 @@ def build_host(
     return [str(program)]
 
 
+def build_host_firmware(
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    program: Path,
+    sanitize: bool = False,
+    defines: Sequence[str] = (),
+) -> Path:
+    """The bench program with a model, as a process of this machine (firmware/port/host).
+
+    sources and include_dirs are those of the model. sanitize: it ends with a report where it
+    reads or writes outside of its memory.
+    """
+    port = firmware_dir() / "port"
+    flags = [*HOST_FLAGS, "-Wmissing-prototypes", '-DPORT_TARGET_NAME="host"']
+    flags += ["-g", *_SANITIZE] if sanitize else []
+    flags += [f"-D{define}" for define in defines]
+    flags += [f"-I{path}" for path in (*include_dirs, port, firmware_dir() / "app")]
+    sources = [*sources, *app_sources(), port / "host" / "port.c"]
+    _run([CC, *flags, *map(str, sources), "-o", str(program)])
+    return program
+
+
 def build_semihosted(
     target: Target,
     sources: Sequence[Path],
@@ -211,7 +279,8 @@ def build_semihosted(
     sources = [*sources, startup / "startup.c"]
     if counted:
         port = firmware_dir() / "port"
-        sources, include_dirs = [*sources, port / target.port / "port.c"], [*include_dirs, port]
+        sources = [*sources, port / target.port / "port.c", port / "defaults.c"]
+        include_dirs = [*include_dirs, port]
     objects = _compile(target, sources, include_dirs, {}, folder)
     link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
@@ -233,12 +302,11 @@ def run_program(command: Sequence[str], folder: Path) -> None:
         ) from None
     if done.returncode == 0:
         return
-    status = done.returncode
-    reason = signal.strsignal(-status) if status < 0 else f"exit status {status}"
+    reason = _status(done.returncode)
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     # QEMU prints the registers behind its message.
     told = next((line for line in lines if line.startswith("qemu")), lines[-1] if lines else "")
-    raise ToolchainError(f"{reason}: {told}" if told else str(reason), "See what it printed.")
+    raise ToolchainError(f"{reason}: {told}" if told else reason, "See what it printed.")
 
 
 def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
@@ -258,6 +326,64 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def run_flasher(
+    command: Sequence[str], timeout_s: float | None = None, cwd: Path | None = None
+) -> str:
+    """What a flasher printed, stdout and then stderr; timeout_s: WRITE_S if None.
+
+    It runs in a process group of its own and ends with us: by Ctrl-C, or when its time is up.
+    """
+    limit = WRITE_S if timeout_s is None else timeout_s
+    name = command[2] if command[0] == sys.executable else command[0]
+    with subprocess.Popen(
+        [find_tool(command[0]), *command[1:]],
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+        except BaseException as error:
+            _end_group(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise DeviceError(
+                    f"{name} did not come to an end in {limit:g} s", "Plug the board in again."
+                ) from None
+            raise
+    if process.returncode == 0:
+        return f"{out}\n{err}"
+    told = _told(f"{err}\n{out}") or _status(process.returncode)
+    refused = _REFUSED.search(err + out)
+    raise DeviceError(
+        f"{name} failed: {told}",
+        UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
+    )
+
+
+def _told(said: str) -> str:
+    """The first line that complains, else the last one."""
+    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")
+
+
+def _status(code: int) -> str:
+    return str(signal.strsignal(-code)) if code < 0 else f"exit status {code}"
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """Ends a process and those it started; politely first, so that a probe is let go of."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING_S)
 
 
 def download_wheel(requirement: str, folder: Path) -> None:
@@ -316,15 +442,18 @@ def _run(
     )
 
 
+def _placed_sections(elf: Path) -> dict[str, tuple[int, int]]:
+    """{name: (bytes, address)}"""
+    listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
+    found = re.findall(r"^(\.\S+)\s+(\d+)\s+(\d+)\s*$", listing, re.MULTILINE)
+    return {name: (int(size), int(address)) for name, size, address in found}
+
+
 def _section_sizes(elf: Path, map_file: Path) -> dict[str, int]:
     """Bytes of every section that takes memory, where ELF and map file agree."""
     wanted = dict.fromkeys((*_FLASH_SECTIONS, *_RAM_SECTIONS))
-    listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
-    in_elf = {
-        name: int(size)
-        for name, size in re.findall(r"^(\.\S+)\s+(\d+)\s+\d+\s*$", listing, re.MULTILINE)
-        if name in wanted
-    }
+    placed = _placed_sections(elf)
+    in_elf = {name: size for name, (size, _) in placed.items() if name in wanted}
     in_map = {
         name: int(size, 16)
         for name, size in re.findall(

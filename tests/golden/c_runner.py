@@ -55,6 +55,7 @@ KERNELS = [
     "ln_q16",
     "sigmoid_q16",
     "confidence",
+    "probability_q16",
     "map_gated_q16",
     "map_logistic_q16",
     "map_isotonic_q16",

@@ -81,6 +81,8 @@ from snapcli.fixedpoint import (
     pad_s8,
     pool_moments_s8,
     pool_sum_s8,
+    probability_q16,
+    probability_step_q24,
     quantize_f32_s8,
     quantize_multipliers_shared,
     quantize_weights_q16,
@@ -1193,6 +1195,25 @@ class Logits:
 
 
 @dataclass(frozen=True)
+class Probability:
+    """probability_q16 of random, tied and extreme logits."""
+
+    name: str
+    seed: int
+    classes: int
+    scale: float
+    kernel: str = "probability_q16"
+
+    def vectors(self) -> Vectors:
+        logits = _int8(np.random.default_rng(self.seed), (40, self.classes))
+        logits[0], logits[1] = -128, 127
+        logits[2], logits[2, -1] = -128, 127
+        step_q24 = probability_step_q24(self.scale)
+        expected = probability_q16(logits, step_q24)
+        return Vectors(self.kernel, [self.classes, step_q24], [logits], expected)
+
+
+@dataclass(frozen=True)
 class Map:
     """A map of random and extreme scores and confidences. rising: "surprise" or "confidence", the
     one that ascends while the other stands still, or "both": U must not fall."""
@@ -1753,6 +1774,10 @@ C_CASES: list[Case] = [
     Logits("many", 265, classes=200, alpha_q16=65536),
     Logits("flat", 266, step=1e-6),
     Logits("sharp", 267, step=5.0),
+    Probability("plain", 480, 10, 0.11),
+    Probability("one", 481, 1, 0.2),
+    Probability("many", 482, 300, 1e-3),
+    Probability("sharp", 483, 12, 5.0),
     Map("plain", 270, _gated(-30000, 41000, (52000, 20000))),
     Map("no_gate", 280, _gated(0, 65536)),
     Map("three_gates", 281, _gated(-90000, 41000, (52000, 20000), (9000, -70000), (300000, 0))),

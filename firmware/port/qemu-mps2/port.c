@@ -3,8 +3,12 @@
  * 25 MHz timer advances by one every 40 instructions, exactly repeatable.
  */
 #include "port.h"
+#include "startup.h"
 
-#define INSTRUCTIONS_PER_TICK 40u
+#include <string.h>
+
+#define CLOCK_HZ 25000000u
+#define INSTRUCTIONS_PER_COUNT 40u
 
 struct cmsdk_uart {
     volatile uint32_t data, state, control, interrupt, divider;
@@ -13,33 +17,31 @@ struct cmsdk_timer {
     volatile uint32_t control, value, reload, interrupt;
 };
 #define UART0 ((struct cmsdk_uart *)0x40004000u)
-#define TIMER0 ((struct cmsdk_timer *)0x40000000u)
-
-#define UART_TX_FULL 1u
-#define UART_RX_FULL 2u
-#define UART_RX_INTERRUPT 2u /* in the interrupt register; line 0 of the NVIC */
+#define TIMER0 ((struct cmsdk_timer *)0x40000000u) /* counts */
+#define TIMER1 ((struct cmsdk_timer *)0x40001000u) /* ends a sleep */
 #define NVIC_ISER0 (*(volatile uint32_t *)0xE000E100u)
 #define NVIC_ICPR0 (*(volatile uint32_t *)0xE000E280u)
 
-const struct port_board port_board = {PORT_UNIT_INSTRUCTIONS, INSTRUCTIONS_PER_TICK, true};
+#define UART_TX_FULL 1u
+#define UART_RX_FULL 2u
+#define UART_RX_INTERRUPT 2u
+#define TIMER_RUN 1u
+#define TIMER_RUN_INTERRUPT 9u
+#define WAKING_LINES (1u << 0 | 1u << 9) /* UART0 receives, TIMER1 */
+
+const struct port_board port_board = {
+    PORT_UNIT_INSTRUCTIONS, INSTRUCTIONS_PER_COUNT, CLOCK_HZ, true};
 
 void port_init(void)
 {
-    UART0->divider = 25000000u / 115200u;
+    UART0->divider = CLOCK_HZ / 115200u;
     UART0->control = 0xBu; /* transmit, receive, receive interrupt */
-    port_irq_mask();       /* that interrupt is only there to end a WFI */
-    NVIC_ISER0 = 1u;
-}
-
-_Noreturn void port_exit(int status)
-{
-    /* Semihosting SYS_EXIT_EXTENDED with the reason "application exit". */
-    const uint32_t block[2] = {0x20026u, (uint32_t)status};
-    register uint32_t operation __asm("r0") = 0x20u;
-    register const uint32_t *argument __asm("r1") = block;
-    __asm volatile("bkpt 0xAB" ::"r"(operation), "r"(argument) : "memory");
-    for (;;) {
-    }
+    TIMER0->reload = UINT32_MAX;
+    TIMER0->control = TIMER_RUN;
+    TIMER1->reload = CLOCK_HZ / 10;
+    TIMER1->control = TIMER_RUN_INTERRUPT;
+    port_irq_mask(); /* the two interrupts are only there to end a WFI */
+    NVIC_ISER0 = WAKING_LINES;
 }
 
 bool port_uart_poll(uint8_t *byte)
@@ -51,20 +53,6 @@ bool port_uart_poll(uint8_t *byte)
     return true;
 }
 
-uint8_t port_uart_read(void)
-{
-    uint8_t byte;
-    /* Sleeping instead of spinning leaves the host's cores to the host, and a
-     * byte then arrives in two thirds of the time. What comes in between the
-     * look and the sleep is pending and ends the sleep. */
-    while (!port_uart_poll(&byte)) {
-        __asm volatile("wfi");
-        UART0->interrupt = UART_RX_INTERRUPT;
-        NVIC_ICPR0 = 1u;
-    }
-    return byte;
-}
-
 void port_uart_write(uint8_t byte)
 {
     while (UART0->state & UART_TX_FULL) {
@@ -72,16 +60,53 @@ void port_uart_write(uint8_t byte)
     UART0->data = byte;
 }
 
-/* TIMER0 and not SysTick: 32 bits last for 171e9 instructions, 24 for 0.67e9. */
-void port_counter_start(void)
+bool port_uart_set_baud(uint32_t baud)
 {
-    TIMER0->control = 0;
-    TIMER0->reload = UINT32_MAX;
-    TIMER0->value = UINT32_MAX;
-    TIMER0->control = 1u;
+    const uint32_t divider = baud ? (CLOCK_HZ + baud / 2) / baud : 0;
+    if (divider < 16 || divider > 0xFFFFFu) {
+        return false;
+    }
+    const uint32_t nearest = CLOCK_HZ / divider;
+    if (nearest > baud + baud / 50 || nearest < baud - baud / 50) {
+        return false;
+    }
+    while (UART0->state & UART_TX_FULL) {
+    }
+    UART0->divider = divider;
+    return true;
 }
 
-uint64_t port_counter_read(void)
+/* Sleeping instead of spinning leaves the host's cores to the host, and a byte then
+ * arrives in two thirds of the time. What comes in between the caller's look and
+ * the sleep is pending and ends the sleep. */
+void port_idle(void)
 {
-    return (uint64_t)(UINT32_MAX - TIMER0->value) * INSTRUCTIONS_PER_TICK;
+    __asm volatile("wfi");
+    UART0->interrupt = UART_RX_INTERRUPT;
+    TIMER1->interrupt = 1u;
+    NVIC_ICPR0 = WAKING_LINES;
+}
+
+/* TIMER0 and not SysTick: 32 bits last for 171e9 instructions, 24 for 0.67e9. */
+uint32_t port_counter(void)
+{
+    return UINT32_MAX - TIMER0->value;
+}
+
+/* A timer that is started again begins a whole count from where it stood. */
+void port_counter_align(void)
+{
+    TIMER0->control = 0;
+    TIMER0->control = TIMER_RUN;
+}
+
+bool port_settings_replace(const uint8_t *bytes, size_t count)
+{
+    const size_t capacity = port_settings().capacity;
+    if (count > capacity) {
+        return false;
+    }
+    memset(port_settings_start, 0xFF, capacity);
+    memcpy(port_settings_start, bytes, count);
+    return memcmp(port_settings_start, bytes, count) == 0;
 }

@@ -388,6 +388,11 @@ int32_t snapuq_free_energy_q16(const struct snapuq_confidence *confidence, const
 uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8_t *logits,
                           int32_t predicted, uint32_t alpha_q16);
 
+/* Softmax of the logits, one rounding each. step_q24: what one step of a logit counts.
+ * probability_q16 [classes]. */
+void snapuq_probability_q16(const int8_t *logits, int32_t classes, uint32_t step_q24,
+                            uint32_t *probability_q16);
+
 /* U = sigmoid(b0 + b2 error_logit + sum_j slope_j max(0, x_j - theta_j)) */
 struct snapuq_map_gated {
     int32_t b0_q16, b2_q16;
@@ -410,10 +415,12 @@ struct snapuq_map_logistic {
 uint32_t snapuq_map_logistic_q16(const struct snapuq_map_logistic *map, uint32_t score_q16,
                                  uint32_t doubt_q16);
 
+#define SNAPUQ_BREAKPOINTS_MAX 32
+
 /* U = value[number of breakpoints <= psi], psi = gamma S + (1 - gamma) m */
 struct snapuq_map_isotonic {
     uint32_t gamma_q16;              /* [0, 65536] */
-    int32_t breakpoints;             /* at most 32 */
+    int32_t breakpoints;             /* at most SNAPUQ_BREAKPOINTS_MAX */
     const uint32_t *breakpoint_q16;  /* [breakpoints], ascending */
     const uint32_t *value_q16;       /* [breakpoints + 1], not descending, <= 65536 */
 };
@@ -448,24 +455,17 @@ int32_t snapuq_budget_step(const struct snapuq_budget *budget, struct snapuq_bud
 /* ---- Probe ------------------------------------------------------------ */
 
 /* What a generated model reports to a caller that wants to know where time
- * goes: mark(context, stage) is called when a piece of that stage has ended. */
-enum snapuq_stage {
-    SNAPUQ_STAGE_BACKBONE,
-    SNAPUQ_STAGE_HEADS,
-    SNAPUQ_STAGE_CLASSIFIER,
-    SNAPUQ_STAGE_MAP,
-    SNAPUQ_STAGES
-};
-
+ * goes: mark(context, step) is called when that step has ended. Steps count from 0;
+ * which one does what stands in export.json. */
 struct snapuq_probe {
-    void (*mark)(void *context, enum snapuq_stage stage);
+    void (*mark)(void *context, int32_t step);
     void *context;
 };
 
-static inline void snapuq_mark(const struct snapuq_probe *probe, enum snapuq_stage stage)
+static inline void snapuq_mark(const struct snapuq_probe *probe, int32_t step)
 {
     if (probe) {
-        probe->mark(probe->context, stage);
+        probe->mark(probe->context, step);
     }
 }
 

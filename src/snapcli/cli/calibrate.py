@@ -16,6 +16,7 @@ EXAMPLES = (
     "snap calibrate --map gated-taps --third energy",
     "snap calibrate --threshold risk --target 0.02",
     "snap calibrate --controller --budget 0.1",
+    "snap calibrate --target 0.95 --push --port /dev/ttyACM0",
 )
 
 
@@ -72,6 +73,16 @@ def calibrate(
     kappa: Annotated[
         float | None, typer.Option(help="Controller: how far the rate moves the threshold.")
     ] = None,
+    push: Annotated[
+        bool,
+        typer.Option(
+            "--push",
+            help="Refit for int8 too, and replace the settings of a board over the link.",
+        ),
+    ] = False,
+    port: Annotated[
+        str | None, typer.Option(help="With --push: the board's serial port, if there are more.")
+    ] = None,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
@@ -79,6 +90,8 @@ def calibrate(
     """Turn surprise into a probability of error."""
     from snapcli.runs import open_run
     from snapcli.stages.calibrate import calibrate as stage
+    from snapcli.stages.push import find_receiver
+    from snapcli.stages.push import push as push_stage
     from snapcli.stages.recipe import run_recipe
 
     if target == 0:
@@ -103,6 +116,19 @@ def calibrate(
     )
     if not options.controller and any(value is not None for value in (budget, eta, kappa)):
         raise UsageError("--budget, --eta and --kappa belong to the controller", "Add --controller")
+    if port and not push:
+        raise UsageError("--port belongs to --push", "Add --push")
+    # A board that does not answer shall be known before anything changes.
+    receiver = find_receiver(port) if push else None
     with console.progress("calibrate") as on_progress:
         report = stage(chosen, options, on_progress)
-    console.print_json(report) if json else render.calibrate(report)
+    if receiver is None:
+        console.print_json(report) if json else render.calibrate(report)
+        return
+    with console.progress("push") as on_progress:
+        pushed = push_stage(chosen, receiver, on_progress)
+    if json:
+        console.print_json({"calibrate": report, "push": pushed})
+    else:
+        render.calibrate(report)
+        render.push(pushed)

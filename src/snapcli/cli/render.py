@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapcli.stages.flash import FlashReport
     from snapcli.stages.inspect import InspectReport, TensorView
     from snapcli.stages.models import ModelView
+    from snapcli.stages.push import PushReport
     from snapcli.stages.quantize import QuantizeReport
     from snapcli.stages.taps import TapsReport
     from snapcli.stages.train import TrainReport
@@ -214,6 +215,16 @@ def calibrate(report: "CalibrateReport") -> None:
     promised(report.promise, report.controller)
     maps("float", report.dev, report.map["kind"])
     detection("float", report.detection)
+
+
+def push(report: "PushReport") -> None:
+    if report.before == report.settings:
+        console.say(f"{report.target} at {report.port} has had settings {report.settings} already.")
+        return
+    console.say(
+        f"{report.target} at {report.port} now uses settings {report.settings} "
+        f"(before: {report.before}); its image has not changed."
+    )
 
 
 def quantize(report: "QuantizeReport") -> None:
@@ -422,10 +433,22 @@ def flash(report: "FlashReport") -> None:
         ("", "with heads", "without", "limit"),
         rows,
     )
-    if report.booted:
+    if report.flasher:
+        console.pairs(
+            f"written to {report.probe} with {report.flasher}",
+            [
+                ("part", report.part_found or ""),
+                ("image", f"{size(report.written_bytes or 0)}, CRC-32 {report.image_crc:08x}"),
+                ("verified", ", ".join(report.verified)),
+            ],
+        )
+        notes(report.notes)
+        if report.booted:
+            console.say(f"The board answers at {report.port} and passed its self-test.")
+    elif report.booted:
         console.say("Booted in the emulator and passed its self-test.")
     else:
-        console.say(f"Built {report.image}. Writing it to a board comes with the boards release.")
+        console.say(f"Built {report.image}; written to no board.")
 
 
 def undecided(report: "BenchReport") -> list[tuple[str, str]]:

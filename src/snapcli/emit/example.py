@@ -47,9 +47,10 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
             want = int(monitor.replay(answer).abstain[0])
             checks += [
                 "    struct snapuq_budget_state stream;",
-                "    snap_model_start(&stream);",
+                "    snap_model_start(&snap_model_settings, &stream);",
                 '    differs |= check("abstain, controlled",\n'
-                f"                     (uint32_t)snap_model_decide(&stream, &result), {want}u);",
+                "                     (uint32_t)snap_model_decide(&snap_model_settings, &stream,\n"
+                f"                                                 &result), {want}u);",
             ]
     else:
         run = "    snap_model_run(arena);"

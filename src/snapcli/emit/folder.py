@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snapcli.config import CMSIS_NN
-from snapcli.emit.header import c_type, input_functions, output_functions
+from snapcli.emit.header import CLOSING, c_type, input_functions, output_functions
 from snapcli.emit.program import Program
-from snapcli.emit.steps import LayerStep
+from snapcli.emit.steps import LayerStep, stages
 from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
@@ -25,6 +25,22 @@ class LayerRow:
     constant_bytes: int
     output_bytes: int
     arena_bytes: int
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """What a device counts on its own: a step and its stage."""
+
+    name: str
+    stage: str
+
+
+def step_rows(program: Program) -> tuple[StepRow, ...]:
+    """All that a probe is told of, in that order; none without a monitor, which has no probe."""
+    if program.body is None:
+        return ()
+    named = zip((step.label for step in program.steps), stages(program.steps), strict=True)
+    return tuple(StepRow(name, stage) for name, stage in (*named, *CLOSING.items()))
 
 
 def layer_rows(program: Program) -> tuple[LayerRow, ...]:

@@ -13,23 +13,40 @@ WITHOUT_HEADS = "SNAP_MODEL_WITHOUT_HEADS"
 RUN = "void snap_model_run(void *arena)"
 RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
 PROFILE = (
-    "void snap_model_profile(void *arena, struct snap_model_result *result,\n"
-    "                        const struct snapuq_probe *probe)"
+    "void snap_model_profile(void *arena, const struct snap_model_settings *settings,\n"
+    "                        struct snap_model_result *result, const struct snapuq_probe *probe)"
 )
-START = "void snap_model_start(struct snapuq_budget_state *state)"
+PROBABILITY = (
+    "void snap_model_probability_q16(const struct snap_model_result *result,\n"
+    "                                uint32_t *probability_q16)"
+)
+SETTINGS = "const struct snap_model_settings snap_model_settings"
+FIT = "int32_t snap_model_settings_fit(const struct snap_model_settings *settings)"
+START = (
+    "void snap_model_start(const struct snap_model_settings *settings,\n"
+    "                      struct snapuq_budget_state *state)"
+)
 DECIDE = (
-    "int32_t snap_model_decide(struct snapuq_budget_state *state,\n"
+    "int32_t snap_model_decide(const struct snap_model_settings *settings,\n"
+    "                          struct snapuq_budget_state *state,\n"
     "                          const struct snap_model_result *result)"
 )
+# Behind the last step of the program, with a monitor.
+CLOSING = {"class": "classifier", "map": "map"}
 _PLAIN_FACE = f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{RUN};"
 
 
-def emit_header(program: Program, monitor: Monitor | None, digest: str) -> str:
+def emit_header(
+    program: Program, monitor: Monitor | None, settings: str | None, digest: str
+) -> str:
+    """settings: the struct of the settings block, with a monitor."""
     graph, plan = program.graph, program.full
     lines = [f'#define SNAP_MODEL_ID "{digest}"']
     if monitor:
         lines += [
             f"#define SNAP_MODEL_CLASSES {monitor.body.classes}",
+            f"#define SNAP_MODEL_STEPS {len(program.steps) + len(CLOSING)}",
+            f"#define SNAP_MODEL_INPUT_PIXELS {int(_is_image(graph.tensors[graph.input]))}",
             f"#ifdef {WITHOUT_HEADS}",
             "#define SNAP_MODEL_TAPS 0",
             f"#define SNAP_MODEL_ARENA_BYTES {program.plain.arena_bytes}",
@@ -47,7 +64,7 @@ def emit_header(program: Program, monitor: Monitor | None, digest: str) -> str:
             stored = graph.stored(name)
             offset = plan.offsets.get(moved(stored), plan.offsets[stored])
             lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
-    lines += ["", _monitor_face(monitor) if monitor else _PLAIN_FACE]
+    lines += ["", _monitor_face(settings) if settings else _PLAIN_FACE]
     joined = "\n".join(lines)
     return f"""{GENERATED}#ifndef SNAP_MODEL_H
 #define SNAP_MODEL_H
@@ -108,12 +125,17 @@ def c_type(tensor: Tensor) -> str:
     return "float" if tensor.dtype == "float32" else "int8_t"
 
 
-def _monitor_face(monitor: Monitor) -> str:
+def _is_image(tensor: Tensor) -> bool:
+    """Whether each step of the input is one of a pixel's: 0..1 in 255 steps."""
+    return tensor.zero_point == -128 and abs(tensor.scale * 255 - 1) < 0.01
+
+
+def _monitor_face(settings: str) -> str:
     return f"""struct snap_model_result {{
     int32_t predicted;
     uint32_t score_q16;       /* S */
     uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
-    int32_t abstain;          /* U >= {monitor.decision.threshold_q16} */
+    int32_t abstain;          /* U >= the settings' threshold_q16 */
     uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
     int8_t logits[SNAP_MODEL_CLASSES];
 }};
@@ -121,20 +143,27 @@ def _monitor_face(monitor: Monitor) -> str:
 /* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
 {RUN_MONITOR};
 
-/* The same, telling a probe (see snapuq.h) when each stage ends. */
+/* The softmax of the logits, [SNAP_MODEL_CLASSES], 65536 = 1. */
+{PROBABILITY};
+
+{settings}
+
+/* Those that this model was exported with. */
+extern {SETTINGS};
+
+/* Whether other settings are for this model and in range, 0 or 1; their check is the
+ * caller's part. */
+{FIT};
+
+/* snap_model_run() with settings of one's own, telling a probe (see snapuq.h) when each of
+ * SNAP_MODEL_STEPS steps ends; either may be 0: these settings, no probe. */
 struct snapuq_probe;
-{PROFILE};{_CONTROLLER_FACE if monitor.decision.controller else ""}"""
+{PROFILE};
 
-
-_CONTROLLER_FACE = f"""
-
-#ifndef {WITHOUT_HEADS}
-/* The budget controller: a threshold of its own for each stream of inputs, kept in a state
- * (see snapuq.h) that is the caller's. */
-#define SNAP_MODEL_CONTROLLER 1
+/* A stream of inputs: with a budget controller in the settings its threshold follows the budget,
+ * otherwise it stands still. The state (see snapuq.h) is the caller's. */
 struct snapuq_budget_state;
 {START};
 
 /* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
-{DECIDE};
-#endif"""
+{DECIDE};"""

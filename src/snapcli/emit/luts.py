@@ -10,20 +10,16 @@ from snapcli.fixedpoint import MapIsotonic, log2_q15_table, sigmoid_tail_q16_tab
 from snapcli.graph.decision import Gated
 from snapcli.graph.monitor import Monitor
 
-EXP, TAIL = "snap_model_exp_q15", "snap_model_tail_q16"
-SLOPES, THETAS = "snap_model_slope_q16", "snap_model_theta_q16"
-BREAKPOINTS, VALUES = "snap_model_breakpoint_q16", "snap_model_value_q16"
+TAIL = "snap_model_tail_q16"
 
 
 def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
     """Those of the map."""
     device_map = monitor.decision.map
     if isinstance(device_map, MapIsotonic):
-        return {BREAKPOINTS: device_map.breakpoint_q16, VALUES: device_map.value_q16}
+        return {}
     if isinstance(device_map, Gated):
-        gates = device_map.parameters
-        found = {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
-        return {**found, SLOPES: gates.slope_q16, THETAS: gates.theta_q16}
+        return {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
     return {TAIL: sigmoid_tail_q16_table()}
 
 
@@ -32,11 +28,10 @@ def tables(program: Program, monitor: Monitor) -> dict[str, np.ndarray]:
         table_name(program.pointers[tap.after]): head.residual.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
-    found[EXP] = monitor.confidence.exp_q15
     found |= shared_tables(monitor)
     if any(takes_logarithms(head.energy) for head in monitor.body.heads):
         found[LOG2] = log2_q15_table()
-    return {name: table for name, table in found.items() if table.size}
+    return found
 
 
 def emit_luts(program: Program, monitor: Monitor) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit import distance, luts
-from snapcli.emit.decision import emit_decision, finish
+from snapcli.emit.decision import emit_probability, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
 from snapcli.emit.heads import emit_heads
 from snapcli.emit.program import Program
+from snapcli.emit.settings import emit_settings, emit_stream, emit_struct
 from snapcli.emit.steps import (
     DISTANCE_SCRATCH,
     DistanceStep,
@@ -19,13 +20,13 @@ from snapcli.emit.steps import (
     MoveStep,
     Step,
     SumStep,
-    classifier_start,
     layer_scratch,
     moved,
     sum_buffer,
 )
 from snapcli.emit.text import GENERATED, array
 from snapcli.graph.monitor import Monitor
+from snapcli.graph.settings import pack_settings
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,13 @@ def emit_model(
         constants += sum(head.constant_bytes for head in program.heads)
         constants += program.distance.constant_bytes if program.distance else 0
         constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
+    # Settings are not part of what the model is.
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
-    files["snap_model.h"] = emit_header(program, monitor, digest)
+    settings = emit_struct(monitor) if monitor else None
+    files["snap_model.h"] = emit_header(program, monitor, settings, digest)
+    if monitor:
+        files["snap_settings.c"] = emit_settings(monitor, digest)
+        constants += len(pack_settings(monitor, digest))
     return Emitted(
         files,
         digest,
@@ -102,7 +108,9 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
     parts += [program.lowered[layer.name].definitions for layer in layers]
     if monitor:
-        parts.append(f"#ifndef {WITHOUT_HEADS}\n{emit_decision(monitor, program)}#endif\n")
+        far = program.distance.definitions if program.distance else ""
+        parts.append(f"#ifndef {WITHOUT_HEADS}\n{far}{emit_stream(monitor)}#endif\n")
+        parts.append(emit_probability(monitor))
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
 
@@ -110,18 +118,14 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
 def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
     lines = [PROFILE if monitor else RUN, "{", *_pointers(program), ""]
     steps = program.steps
-    start = classifier_start(steps)
     for i, step in enumerate(steps):
         following = steps[i + 1] if i + 1 < len(steps) else None
         if isinstance(step, LayerStep | MoveStep):
             lines.append(f"    {_network_call(step, program)}")
             if trace:
                 lines.append(f"    {_trace(i, step, program)}")
-            network = isinstance(following, LayerStep | MoveStep)
-            if monitor and i < start and not (network and i + 1 < start):
-                lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_BACKBONE);")
-            elif monitor and following and not network:
-                lines.append("    snapuq_mark(probe, SNAPUQ_STAGE_CLASSIFIER);")
+            if monitor:
+                lines.append(f"    snapuq_mark(probe, {i});")
             continue
         assert monitor is not None
         if isinstance(steps[i - 1], LayerStep | MoveStep):
@@ -129,11 +133,12 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
         lines += [f"    {call}" for call in _monitor_calls(step, program)]
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
+        lines.append(f"    snapuq_mark(probe, {i});")
         if following is None or isinstance(following, LayerStep | MoveStep):
-            lines += ["    snapuq_mark(probe, SNAPUQ_STAGE_HEADS);", "#endif"]
+            lines.append("#endif")
     if monitor:
         lines += ["", *finish(monitor, program)]
-        lines += ["}", "", RUN_MONITOR, "{", "    snap_model_profile(arena, result, 0);"]
+        lines += ["}", "", RUN_MONITOR, "{", "    snap_model_profile(arena, 0, result, 0);"]
     return "\n".join([*lines, "}", ""])
 
 

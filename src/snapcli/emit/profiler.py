@@ -11,28 +11,25 @@ INPUTS, COUNTS = "inputs.bin", "counts.bin"
 def emit_profiler(program: Program) -> str:
     """main(): runs the inputs of one file, writes the sum of counts of each step to another.
 
-    One more number, the last, is what comes behind the last step: class, score, map.
+    The last two numbers are what comes behind the last step: class, then score and map.
     """
-    assert program.body is not None
+    assert program.body is not None  # only then there is a probe
     (function,) = input_functions(program)
     return f"""#include <stdio.h>
 
 #include "port.h"
 #include "snap_model.h"
-
-#define STEPS {len(program.steps)}
-
-void snap_model_trace(int32_t step, const void *values, int32_t bytes);
+#include "snapuq.h"
 
 static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
-static uint64_t counts[STEPS + 1];
-static uint64_t last;
+static uint64_t counts[SNAP_MODEL_STEPS];
+static uint32_t last;
 
-void snap_model_trace(int32_t step, const void *values, int32_t bytes)
+static void mark(void *context, int32_t step)
 {{
-    (void)values, (void)bytes;
-    counts[step] += port_counter_read() - last;
-    last = port_counter_read();
+    (void)context;
+    counts[step] += (uint64_t)(port_counter() - last) * port_board.counter_step;
+    last = port_counter();
 }}
 
 int main(void)
@@ -42,12 +39,12 @@ int main(void)
     if (!inputs || !written) {{
         return 1;
     }}
+    port_init();
     while (fread({function}(arena), {function.upper()}_BYTES, 1, inputs) == 1) {{
         struct snap_model_result result;
-        port_counter_start();
-        last = port_counter_read();
-        snap_model_run(arena, &result);
-        counts[STEPS] += port_counter_read() - last;
+        port_counter_align();
+        last = port_counter();
+        snap_model_profile(arena, 0, &result, &(struct snapuq_probe){{mark, 0}});
     }}
     return fwrite(counts, sizeof counts, 1, written) != 1 || fclose(written);
 }}

@@ -137,6 +137,17 @@ def classifier_start(steps: list[Step]) -> int:
     return last + 1
 
 
+def stages(steps: list[Step]) -> list[str]:
+    """backbone, heads or classifier, for each step."""
+    start = classifier_start(steps)
+    return [
+        ("backbone" if i < start else "classifier")
+        if isinstance(step, LayerStep | MoveStep)
+        else "heads"
+        for i, step in enumerate(steps)
+    ]
+
+
 @dataclass(frozen=True)
 class Lives:
     """Buffers of the network and those that only the monitor needs, and what may overlap.

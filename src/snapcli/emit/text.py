@@ -24,9 +24,14 @@ _TYPES = {
 def array(name: str, values: np.ndarray, static: bool = True) -> str:
     """A constant array of the same element type, rows as wide as a page."""
     flat = values.ravel()
-    ctype = _TYPES[values.dtype.name]
+    ctype = c_type_of(values)
     head = f"{'static ' if static else ''}const {ctype} {name}[{flat.size}] = {{\n"
-    return head + wrap(_literal(v, ctype) for v in flat.tolist()) + "};\n"
+    return head + wrap(c_literal(v, ctype) for v in flat.tolist()) + "};\n"
+
+
+def c_type_of(values: np.ndarray) -> str:
+    """Of one element."""
+    return _TYPES[values.dtype.name]
 
 
 def wrap(items: Iterable[str]) -> str:
@@ -39,7 +44,7 @@ def wrap(items: Iterable[str]) -> str:
     return "\n".join([*lines, line]) + "\n"
 
 
-def _literal(value: float, ctype: str) -> str:
+def c_literal(value: float, ctype: str) -> str:
     return f"{value}u" if ctype == "uint32_t" else _number(value)
 
 

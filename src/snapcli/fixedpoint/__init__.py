@@ -74,6 +74,7 @@ from snapcli.fixedpoint.output import (
 )
 from snapcli.fixedpoint.pool import PoolS8, average_pool_s8, max_pool_s8, reduce_max_pool
 from snapcli.fixedpoint.pool_sum import pool_moments_s8, pool_sum_s8
+from snapcli.fixedpoint.probability import probability_q16, probability_step_q24
 from snapcli.fixedpoint.quantize import (
     DequantizeS8F32,
     QuantizeF32S8,
@@ -186,6 +187,8 @@ __all__ = [
     "pad_s8",
     "pool_moments_s8",
     "pool_sum_s8",
+    "probability_q16",
+    "probability_step_q24",
     "quantize_f32_s8",
     "quantize_multiplier",
     "quantize_multipliers",

@@ -11,9 +11,7 @@ import numpy as np
 from snapcli.config import BenchOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation
-from snapcli.device.emulator import Emulator
-from snapcli.device.protocol import Client, Hello, Inference, Stack
-from snapcli.device.transport import open_port
+from snapcli.device import Client, Emulator, Hello, Inference, Stack, open_port
 from snapcli.errors import CheckError, DeviceError, UsageError
 from snapcli.graph.monitor import DeviceScores, load_monitor
 from snapcli.progress import OnProgress, silent
@@ -93,7 +91,8 @@ def bench(
     image = run.inputs(built, judged_later=f"{WITH_HEADS}.elf") / f"{WITH_HEADS}.elf"
     sizes = read_json(image.parent / "size.json")
     monitor = load_monitor(run.inputs("quantize"))
-    model_id = read_json(run.inputs(f"export-c/{target.name}") / "export.json")["model_id"]
+    exported = read_json(run.inputs(f"export-c/{target.name}") / "export.json")
+    model_id = exported["model_id"]
     inputs = _inputs(run, options.inputs, monitor.body.graph.tensors[monitor.body.graph.input])
     expected = monitor.replay(monitor.run(inputs))
 
@@ -120,9 +119,11 @@ def bench(
         _check_answers(plain, expected, run.remedy(built), None)
     timing = _timing(answers)
     timing_plain = _timing(plain) if plain else None
-    stages = {
-        stage: sum(p.stage_counts[stage] for p in profiles) for stage in profiles[0].stage_counts
-    }
+    steps = [step["stage"] for step in exported["steps"]]
+    stages = dict.fromkeys(steps, 0)
+    for profile in profiles:
+        for stage, count in zip(steps, profile.step_counts, strict=True):
+            stages[stage] += count
     report = BenchReport(
         schema=SCHEMA,
         run=run.name,
@@ -203,9 +204,10 @@ def _timed(
     client: Client, inputs: np.ndarray, warmup: int, done: Any
 ) -> tuple[list[Inference], int]:
     """An answer to each input, and how many came before a request had to be sent again."""
+    client.start()
     for x in inputs[np.arange(warmup) % len(inputs)]:
         client.infer(x.tobytes())
-    client.hello()  # a controller starts anew
+    client.start()  # a controller starts anew
     answers, steady, repeats = [], 0, client.repeats
     for i, x in enumerate(inputs):
         answers.append(client.infer(x.tobytes()))

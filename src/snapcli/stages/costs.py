@@ -75,6 +75,7 @@ def measure(
         )
         counts = _counted(program, monitor, inputs, library, emulated_twin(target), folder)
     pairs = list(zip(program.steps, counts, strict=False))
+    closing = counts[len(pairs) :]
     heads = {s.index: n for s, n in pairs if isinstance(s, HeadStep)}
     return Prices(
         head_bytes=head_bytes,
@@ -82,7 +83,7 @@ def measure(
         backbone=sum(n for s, n in pairs if isinstance(s, LayerStep | MoveStep)),
         sums={s.tensor: n for s, n in pairs if isinstance(s, SumStep)},
         heads=tuple(heads[i] for i in range(len(body.taps))),
-        end=counts[-1],
+        end=sum(closing),
         arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
     )
 
@@ -109,9 +110,9 @@ def _counted(
     target: Target,
     folder: Path,
 ) -> list[int]:
-    """Instructions per inference of every step, and behind the last one."""
+    """Instructions per inference of every step and of what comes behind the last one."""
     place = folder / "counted"
-    emitted = emit_model(program, monitor, inputs[:1], trace=True)
+    emitted = emit_model(program, monitor, inputs[:1])
     generated = {**emitted.files, "main.c": emit_profiler(program)}
     sources, includes = _written(generated, library, place)
     (place / INPUTS).write_bytes(inputs.tobytes())

@@ -10,6 +10,7 @@ from snapcli import toolchain
 from snapcli.assets import install_command
 from snapcli.config import CMSIS_NN
 from snapcli.errors import ToolchainError
+from snapcli.flashers import stlinks
 from snapcli.kernels import CMSIS_NN_VERSION, cached_cmsis_nn
 
 _CORE = (
@@ -60,6 +61,8 @@ def doctor() -> DoctorReport:
         _newlib(),
         _tool(toolchain.QEMU, "flash, bench and verify on qemu-*"),
         _cmsis_nn(),
+        _flashers(),
+        _probes(),
     ]
     return DoctorReport(tuple(checks), tuple(_warnings()))
 
@@ -96,10 +99,34 @@ def _cmsis_nn() -> Check:
     )
 
 
+def _flashers() -> Check:
+    """Any one is enough. A drive is always there, but verifies less than the others."""
+    needed_for = "flash on a board"
+    tools = [_package("pyocd", needed_for, "")]
+    tools += [_tool(name, needed_for) for name in (toolchain.OPENOCD, toolchain.ST_FLASH)]
+    found = [f"{tool.name} {tool.version}" for tool in tools if tool.version]
+    remedy = None if found else install_command("[flash]")
+    return Check("flashers", ", ".join([*found, "drive"]), needed_for, remedy, optional=True)
+
+
+def _probes() -> Check:
+    attached = ", ".join(f"ST-LINK {link.serial} at {link.port}" for link in stlinks())
+    return Check("probes", attached or "none attached", "flash on a board", None, optional=True)
+
+
 def _warnings() -> list[str]:
-    """Another program of our name, such as Ubuntu's package manager, that hides ours."""
+    """Another program of our name, such as Ubuntu's package manager, that hides ours; probes that
+    are there, but not for this user."""
+    warnings = []
     first = shutil.which("snap")
     ours = Path(sys.executable).with_name("snap")
     if first and ours.exists() and Path(first).resolve() != ours.resolve():
-        return [f"another program named snap comes first on PATH ({first}): use snapuq instead"]
-    return []
+        warnings.append(
+            f"another program named snap comes first on PATH ({first}): use snapuq instead"
+        )
+    warnings += [
+        f"no permission to use the ST-LINK {link.serial}. {toolchain.UDEV_HINT}"
+        for link in stlinks()
+        if not link.allowed
+    ]
+    return warnings

@@ -24,10 +24,12 @@ from snapcli.emit.folder import (
     KERNELS,
     THIRD_PARTY,
     LayerRow,
+    StepRow,
     emit_cmake,
     emit_makefile,
     emit_readme,
     layer_rows,
+    step_rows,
 )
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
@@ -77,6 +79,7 @@ class ExportReport:
     flash_bytes: int
     flash_measured: bool
     layers: tuple[LayerRow, ...]
+    steps: tuple[StepRow, ...]
     files: tuple[str, ...]
 
 
@@ -246,6 +249,7 @@ def _write(
         flash_bytes=flash_bytes,
         flash_measured=measured,
         layers=layer_rows(program),
+        steps=step_rows(program),
         files=tuple(sorted([*files, "README.md"])),
     )
     # Where it lies is not part of what it is: the same model gives the same bytes anywhere.

@@ -1,18 +1,18 @@
-"""flash: C -> firmware images, and for an emulated target the proof that they boot."""
+"""flash: C -> firmware images; an emulated target proves that they boot, a board is written."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.device.emulator import Emulator
-from snapcli.device.protocol import Client
-from snapcli.device.transport import open_port
+from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
-from snapcli.errors import CheckError
+from snapcli.errors import CheckError, DeviceError, SnapError
+from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
 from snapcli.runs import Run, read_json, write_json
 from snapcli.targets import Target, load_target
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
+_BACK_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,11 @@ class ImageSize:
 
 @dataclass(frozen=True)
 class FlashReport:
-    """booted: the image answered and passed its self-test; False where only a board could."""
+    """booted: the image answered and passed its self-test, in the emulator or on the board.
+
+    flasher, probe, part_found, written_bytes: None unless a board was written. verified: how the
+    flash is known to hold the image. port: over which the firmware was asked.
+    """
 
     run: str
     target: str
@@ -35,20 +39,31 @@ class FlashReport:
     size_without_heads: ImageSize
     flash_limit_bytes: int
     ram_limit_bytes: int
+    image_crc: int
     booted: bool
+    flasher: str | None = None
+    probe: str | None = None
+    part_found: str | None = None
+    written_bytes: int | None = None
+    verified: tuple[str, ...] = ()
+    port: str | None = None
+    notes: tuple[str, ...] = ()
 
 
-def flash(run: Run, target_name: str) -> FlashReport:
+def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
+    """wish: the way to the board that is written; None: images are only built."""
     target = load_target(target_name)
+    # Asked before the build: a wish that cannot come true should not cost one.
+    flashers = flashers_for(target, wish) if wish else []
     stage = f"export-c/{target.name}"
     source = run.inputs(stage)
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         image = _build(target, source, out, WITH_HEADS, {})
         plain = _build(target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"})
+        model_id = read_json(source / "export.json")["model_id"]
         if target.emulator:
-            expected = read_json(source / "export.json")["model_id"]
             for build in (image, plain):
-                prove_boot(target, build.elf, expected)
+                prove_boot(target, build, model_id)
         report = FlashReport(
             run=run.name,
             target=target.name,
@@ -58,10 +73,62 @@ def flash(run: Run, target_name: str) -> FlashReport:
             size_without_heads=ImageSize(plain.flash_bytes, plain.ram_bytes),
             flash_limit_bytes=target.flash_bytes,
             ram_limit_bytes=target.ram_bytes,
+            image_crc=image.image_crc,
             booted=target.emulator is not None,
         )
         write_json(out / "size.json", {**asdict(report), "sections": dict(image.sections)})
+    if wish is None or not flashers:
+        return report
+    binary = run.path(f"build/{target.name}/{image.bin.name}")
+    try:
+        return _write_board(report, target, binary, model_id, flashers, wish)
+    except SnapError as error:
+        error.hint = f"{error.hint} The images are built, in {binary.parent}."
+        raise
+
+
+def _write_board(
+    report: FlashReport,
+    target: Target,
+    image: Path,
+    model_id: str,
+    flashers: list[Flasher],
+    wish: Wish,
+) -> FlashReport:
+    flasher, probe = choose(target, flashers, wish)
+    written = put(target, flasher, probe, image)
+    report = replace(
+        report,
+        flasher=flasher.name,
+        probe=probe.serial,
+        part_found=written.part,
+        written_bytes=written.image_bytes,
+        verified=(written.proof,) if written.proof else (),
+    )
+    # A drive does not say which probe it belongs to.
+    port = wish.port or port_of(probe.serial) or (only_port() if flasher.name == "drive" else None)
+    if port:
+        report = _ask_firmware(report, port, model_id, named=wish.port is not None)
+    if not report.verified:
+        raise CheckError(
+            f"the image was copied to {probe.serial}, but nothing shows that it arrived",
+            "Name the board's serial port, to ask the firmware: --port",
+        )
     return report
+
+
+def _ask_firmware(report: FlashReport, port: str, model_id: str, named: bool) -> FlashReport:
+    """Over the link. A port that was found, not named, may be in use: that is no failure."""
+    try:
+        serial_port = open_port(port)
+    except DeviceError as error:
+        if named:
+            raise
+        return replace(report, notes=(f"the firmware was not asked: {error.message}",))
+    # The drive takes the port with it when it comes back.
+    with Client(serial_port, reconnect_s=_BACK_S) as client:
+        prove(client, f"the firmware at {port}", model_id, report.image_crc)
+    return replace(report, booted=True, port=port, verified=(*report.verified, "link"))
 
 
 def _build(
@@ -78,18 +145,29 @@ def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:
     return sorted(sources), sorted({path.parent for path in folder.rglob("*.h")})
 
 
-def prove_boot(target: Target, elf: Path, model_id: str) -> None:
-    """The emulated image must answer with the model it was built from and pass its self-test."""
-    with Emulator(target, elf) as emulator, Client(open_port(emulator.port)) as client:
-        hello = client.hello()
-        if hello.model_id != model_id:
-            raise CheckError(
-                f"{elf.name} says it holds model {hello.model_id}, not {model_id}",
-                "Build it again: snap flash",
-            )
-        selftest = client.selftest()
-        if selftest.first_mismatch is not None:
-            raise CheckError(
-                f"{elf.name} fails its self-test at vector {selftest.first_mismatch}",
-                "The C and the integer reference differ: report this with the run directory.",
-            )
+def prove_boot(target: Target, build: toolchain.Build, model_id: str) -> None:
+    """The emulated image must answer for itself."""
+    with Emulator(target, build.elf) as emulator, Client(open_port(emulator.port)) as client:
+        prove(client, build.elf.name, model_id, build.image_crc)
+
+
+def prove(client: Client, what: str, model_id: str, image_crc: int) -> None:
+    """The firmware is the image of that CRC, holds that model and passes its self-test."""
+    hello, check = client.hello(), client.check()
+    if hello.model_id != model_id:
+        raise CheckError(
+            f"{what} says it holds model {hello.model_id}, not {model_id}",
+            "Build it again: snap flash",
+        )
+    found = {hello.image_crc, check.linked_crc, check.computed_crc} - {image_crc}
+    if found:
+        raise CheckError(
+            f"{what} has an image with CRC-32 {found.pop():08x}, not {image_crc:08x}",
+            "It is another image, or damaged: snap flash",
+        )
+    selftest = client.selftest()
+    if selftest.first_mismatch is not None:
+        raise CheckError(
+            f"{what} fails its self-test at vector {selftest.first_mismatch}",
+            "The C and the integer reference differ: report this with the run directory.",
+        )

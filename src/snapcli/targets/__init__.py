@@ -8,7 +8,20 @@ from typing import Any, Literal
 from snapcli.errors import UsageError, suggestion
 
 _FOLDER = Path(__file__).parent
-_LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes")
+LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes", "settings_bytes")
+
+
+@dataclass(frozen=True)
+class Flashing:
+    """How the board of a target is found and what its part says of itself."""
+
+    board: str  # as ST names it
+    board_id: str  # the first four digits of the code on the ST-LINK's drive
+    drive: str  # label of that drive
+    pyocd: str  # pyOCD's name of the part
+    openocd: str  # OpenOCD's configuration of the board
+    dev_id: int  # the low 12 bits of DBGMCU_IDCODE
+    flash_size_at: int  # address of the u16 that holds the KB of flash
 
 
 @dataclass(frozen=True)
@@ -24,10 +37,12 @@ class Target:
     flash_bytes: int
     ram_bytes: int
     stack_bytes: int  # reserved inside of ram_bytes
+    settings_bytes: int  # reserved inside of flash_bytes, erased as a whole
     clock_hz: int | None = None  # nominal; None: emulated, instructions are no time
     running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
     emulator: str | None = None  # QEMU machine
     limits_of: str | None = None  # the target whose memory an emulated one enforces
+    flashing: Flashing | None = None  # None: there is no board to flash
 
 
 def target_names() -> list[str]:
@@ -52,5 +67,7 @@ def load_target(name: str) -> Target:
     fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
-        fields |= {key: getattr(limits, key) for key in _LIMITS}
+        fields |= {key: getattr(limits, key) for key in LIMITS}
+    if "flashing" in fields:
+        fields["flashing"] = Flashing(**fields["flashing"])
     return Target(name=name, **fields)

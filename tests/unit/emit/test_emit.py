@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
 from snapcli.emit import Emitted, Reference, build_program, emit_model
+from snapcli.emit.folder import step_rows
 from snapcli.graph import Layer, Tensor
 from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.monitor import DeviceScores, Monitor
@@ -39,7 +41,7 @@ FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{LIBRARY / 'include'}"),
 )
 INPUTS = 500
-# Reads inputs, writes results: int32 fields, logits, then the stages in the order of their marks.
+# Reads inputs, writes results: int32 fields, logits, then the steps in the order of their marks.
 # The arena is on the heap and as large as promised, so that the sanitizer watches its ends.
 DRIVER = """
 #include <stdio.h>
@@ -48,45 +50,49 @@ DRIVER = """
 #include "snap_golden.h"
 #include "snapuq.h"
 
-struct marks { unsigned char count, stage[15]; };
+struct marks { unsigned char count, step[31]; };
 
-static void mark(void *context, enum snapuq_stage stage)
+static void mark(void *context, int32_t step)
 {
     struct marks *marks = context;
-    marks->stage[marks->count++] = (unsigned char)stage;
+    marks->step[marks->count++] = (unsigned char)step;
 }
 
 int main(void)
 {
     void *arena = malloc(SNAP_MODEL_ARENA_BYTES);
     memset(arena, 0xA5, SNAP_MODEL_ARENA_BYTES);
-#ifdef SNAP_MODEL_CONTROLLER
+#ifndef SNAP_MODEL_WITHOUT_HEADS
     struct snapuq_budget_state stream;
-    snap_model_start(&stream);
+    snap_model_start(&snap_model_settings, &stream);
 #endif
     while (fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
         struct marks marks = {0};
         struct snapuq_probe probe = {mark, &marks};
         memset(&result, 0x5A, sizeof result);
-        snap_model_profile(arena, &result, &probe);
-#ifdef SNAP_MODEL_CONTROLLER
-        result.abstain = snap_model_decide(&stream, &result);
+        snap_model_profile(arena, 0, &result, &probe);
+#ifndef SNAP_MODEL_WITHOUT_HEADS
+        result.abstain = snap_model_decide(&snap_model_settings, &stream, &result);
 #endif
         int32_t head[4] = {result.predicted, result.abstain, (int32_t)result.score_q16,
                            (int32_t)result.uncertainty_q16};
         fwrite(head, sizeof head, 1, stdout);
         fwrite(result.surprisal_q16, sizeof result.surprisal_q16, 1, stdout);
         fwrite(result.logits, sizeof result.logits, 1, stdout);
+        uint32_t probability_q16[SNAP_MODEL_CLASSES];
+        snap_model_probability_q16(&result, probability_q16);
+        fwrite(probability_q16, sizeof probability_q16, 1, stdout);
         fwrite(&marks, sizeof marks, 1, stdout);
     }
     for (int i = 0; i < SNAP_GOLDEN_COUNT; i++) {
         struct snap_model_result result;
         memcpy(snap_model_input(arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
         snap_model_run(arena, &result);
-        if (SNAP_MODEL_TAPS > 0 && (result.predicted != snap_golden_expected[i].predicted ||
-            result.score_q16 != snap_golden_expected[i].score_q16 ||
-            result.uncertainty_q16 != snap_golden_expected[i].uncertainty_q16)) {
+        if (result.predicted != snap_golden_expected[i].predicted ||
+            memcmp(result.logits, snap_golden_expected[i].logits, SNAP_MODEL_CLASSES) ||
+            memcmp(result.surprisal_q16, snap_golden_expected[i].surprisal_q16,
+                   SNAP_MODEL_TAPS * sizeof *result.surprisal_q16)) {
             return 3;
         }
     }
@@ -94,7 +100,6 @@ int main(void)
     return 0;
 }
 """
-STAGES = ("BACKBONE", "HEADS", "CLASSIFIER", "MAP")
 
 
 def call(command: Sequence[str], stdin: bytes = b"") -> bytes:
@@ -138,8 +143,9 @@ def run(program: str, x: np.ndarray, taps: int) -> np.ndarray:
             ("uncertainty_q16", "<u4"),
             ("surprisal_q16", "<u4", (max(taps, 1),)),
             ("logits", "i1", (5,)),
+            ("probability_q16", "<u4", (5,)),
             ("marks", "u1"),
-            ("stage", "u1", (15,)),
+            ("step", "u1", (31,)),
         ]
     )
     return np.frombuffer(call([program], x.tobytes()), record)
@@ -168,7 +174,12 @@ EXTREMES = {
 def test_c_equals_the_reference(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=4)
     expected = monitor.run(x)
-    check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    found = run(build(monitor, tmp_path, library), x, taps=2)
+    check(found, expected)
+    logits = monitor.body.graph.tensors["logits"]
+    np.testing.assert_allclose(
+        found["probability_q16"] / 65536, softmax(logits.scale * expected.logits, axis=1), atol=1e-4
+    )
     # The inputs are worth comparing: they differ in class, decision and U.
     assert len(np.unique(expected.predicted)) > 1
     assert set(expected.abstain) == {False, True}
@@ -294,26 +305,27 @@ BASELINE = ("-DSNAP_MODEL_WITHOUT_HEADS",)
 
 
 @pytest.mark.parametrize(
-    ("head", "defines", "expected"),
+    ("head", "expected"),
     [
         # The two heads end where their blocks do; the rest of the backbone lies between.
-        ("gaussian", (), "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER MAP"),
-        ("gaussian", BASELINE, "BACKBONE BACKBONE BACKBONE CLASSIFIER"),
+        ("gaussian", "BH BHH BHH CC C M"),
         # Only the sums stand where the blocks end; the heads wait for the class.
-        (
-            "class-mean",
-            (),
-            "BACKBONE HEADS BACKBONE HEADS BACKBONE HEADS CLASSIFIER HEADS CLASSIFIER MAP",
-        ),
-        ("class-mean", BASELINE, "BACKBONE BACKBONE BACKBONE CLASSIFIER CLASSIFIER"),
+        ("class-mean", "BH BH BH CC HH C M"),
     ],
 )
-def test_every_stage_is_marked_when_it_ends(
-    head: str, defines: tuple[str, ...], expected: str, tmp_path: Path, library: list[str]
+@pytest.mark.parametrize("defines", [(), BASELINE])
+def test_every_step_is_marked_when_it_ends(
+    head: str, expected: str, defines: tuple[str, ...], tmp_path: Path, library: list[str]
 ) -> None:
-    program = build(tiny_monitor(head=head), tmp_path, library, *defines)
+    monitor = tiny_monitor(head=head)
+    rows = step_rows(build_program(monitor.body.graph, monitor.body, Reference()))
+    assert "".join(row.stage[0].upper() for row in rows) == expected.replace(" ", "")
+    program = build(monitor, tmp_path, library, *defines)
     (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
-    assert " ".join(STAGES[s] for s in found["stage"][: found["marks"]]) == expected
+    done = [
+        i for i, row in enumerate(rows) if not defines or row.stage in ("backbone", "classifier")
+    ]
+    assert found["step"][: found["marks"]].tolist() == done
 
 
 def test_the_same_monitor_gives_the_same_bytes() -> None:
@@ -322,9 +334,16 @@ def test_the_same_monitor_gives_the_same_bytes() -> None:
 
 def test_the_identity_follows_the_content() -> None:
     first = emit(tiny_monitor())
-    other = replace(tiny_monitor(), decision=EXTREMES["never"])
     assert f'"{first.model_id}"' in first.files["snap_model.h"]
-    assert emit(other).model_id != first.model_id
+    assert emit(tiny_monitor(head="huber")).model_id != first.model_id
+
+
+def test_settings_are_no_part_of_the_identity() -> None:
+    first = emit(tiny_monitor())
+    other = emit(replace(tiny_monitor(), decision=EXTREMES["never"]))
+    assert other.model_id == first.model_id
+    differing = {name for name in first.files if first.files[name] != other.files[name]}
+    assert differing == {"snap_settings.c"}
 
 
 def test_the_source_reads_as_the_network() -> None:
@@ -351,8 +370,8 @@ def test_sizes_are_those_of_the_arrays(kind: str, head: str) -> None:
     width = {"int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
     sources = "".join(t for name, t in emitted.files.items() if name.endswith(".c"))
     arrays = re.findall(r"^(?:static )?const (\w+) \w+\[(\d+)\]", sources, re.MULTILINE)
-    weights = 2 * 4  # tap_weight_q16, which the sum leaves out beside kilobytes
-    counted = sum(width[ctype] * int(count) for ctype, count in arrays) - weights
+    settings = int(re.search(r"\.bytes = (\d+)u", sources)[1])
+    counted = sum(width[ctype] * int(count) for ctype, count in arrays) + settings
     assert emitted.constant_bytes == counted
     assert emitted.golden_bytes == 4 * np.prod(INPUT_SHAPE)
     header = emitted.files["snap_model.h"]

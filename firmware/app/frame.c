@@ -1,4 +1,4 @@
-#include "command.h"
+#include "frame.h"
 
 #include <string.h>
 
@@ -7,12 +7,17 @@
 
 uint32_t app_crc32(uint32_t crc, const uint8_t *bytes, size_t count)
 {
+    /* The remainder of each value of four bits: a sixteenth of the usual table, half its speed. */
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
+    };
     crc = ~crc;
     for (size_t i = 0; i < count; i++) {
         crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (0xEDB88320u & (0u - (crc & 1u)));
-        }
+        crc = crc >> 4 ^ nibble[crc & 15u];
+        crc = crc >> 4 ^ nibble[crc & 15u];
     }
     return ~crc;
 }
@@ -28,7 +33,7 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
 
     if (position == 0) {
         parser->position = byte == MAGIC_0;
-        return APP_EVENT_NONE;
+        return APP_EVENT_OUTSIDE;
     }
     if (position == 1) {
         /* A5 A5 5A: the second A5 may be the one that starts the frame. */
@@ -36,7 +41,7 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
         parser->crc = 0;
         parser->length = 0;
         parser->received_crc = 0;
-        return APP_EVENT_NONE;
+        return byte == MAGIC_1 ? APP_EVENT_INSIDE : APP_EVENT_OUTSIDE;
     }
     if (position < APP_HEADER_BYTES) {
         parser->crc = app_crc32(parser->crc, &byte, 1);
@@ -50,21 +55,26 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
             parser->position = 0;
             return APP_EVENT_TOO_LONG;
         }
-        return APP_EVENT_NONE;
+        return APP_EVENT_INSIDE;
     }
     const uint32_t index = position - APP_HEADER_BYTES;
     if (index < parser->length) {
         parser->crc = app_crc32(parser->crc, &byte, 1);
         parser->payload[index] = byte;
-        return APP_EVENT_NONE;
+        return APP_EVENT_INSIDE;
     }
     const uint32_t crc_index = index - parser->length;
     parser->received_crc |= (uint32_t)byte << 8 * crc_index;
     if (crc_index < APP_CRC_BYTES - 1) {
-        return APP_EVENT_NONE;
+        return APP_EVENT_INSIDE;
     }
     parser->position = 0;
     return parser->crc == parser->received_crc ? APP_EVENT_FRAME : APP_EVENT_DAMAGED;
+}
+
+void app_parser_drop(struct app_parser *parser)
+{
+    parser->position = 0;
 }
 
 void app_frame_begin(struct app_frame *frame, uint8_t *bytes, uint8_t type, uint8_t sequence)
@@ -94,4 +104,13 @@ void app_frame_end(struct app_frame *frame)
     frame->bytes[4] = (uint8_t)length;
     frame->bytes[5] = (uint8_t)(length >> 8);
     app_frame_put(frame, app_crc32(0, frame->bytes + 2, frame->count - 2), APP_CRC_BYTES);
+}
+
+void app_frame_error(struct app_frame *frame, uint8_t *bytes, enum app_error code, uint8_t type,
+                     uint8_t sequence)
+{
+    app_frame_begin(frame, bytes, APP_ERROR, sequence);
+    app_frame_put(frame, code, 1);
+    app_frame_put(frame, type, 1);
+    app_frame_end(frame);
 }

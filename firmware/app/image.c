@@ -1,0 +1,19 @@
+#include "image.h"
+
+#include "frame.h"
+#include "port.h"
+
+static bool damaged;
+
+uint32_t app_image_check(void)
+{
+    const struct port_image image = port_image();
+    const uint32_t crc = app_crc32(0, image.bytes, image.count);
+    damaged = image.count && crc != image.crc;
+    return crc;
+}
+
+bool app_image_damaged(void)
+{
+    return damaged;
+}

@@ -1,0 +1,138 @@
+#include "inference.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "frame.h"
+#include "port.h"
+#include "settings.h"
+
+#include "snap_golden.h" /* speaks of the model's sizes */
+
+_Static_assert(SNAP_MODEL_INPUT_BYTES <= APP_PAYLOAD_LIMIT, "an input has to fit one frame");
+
+/* Named: a linker script may place .bss.app_arena in the fastest memory. */
+_Alignas(8) uint8_t app_arena[APP_RECEIVE_BYTES];
+
+/* ---- Runs --------------------------------------------------------------- */
+
+struct timing {
+    uint32_t last; /* the counter at the last mark */
+    uint32_t *steps;
+};
+
+static uint32_t limited(uint64_t count)
+{
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+static void mark(void *context, int32_t step)
+{
+    struct timing *timing = context;
+    const uint32_t now = port_counter();
+    const uint64_t passed = (uint64_t)(uint32_t)(now - timing->last) * port_board.counter_step;
+    timing->steps[step] = limited(timing->steps[step] + passed);
+    timing->last = now;
+}
+
+uint64_t app_inference(struct snap_model_result *result, uint32_t *steps)
+{
+    struct timing timing = {0, steps};
+    const struct snapuq_probe probe = {mark, &timing};
+    if (steps) {
+        memset(steps, 0, SNAP_MODEL_STEPS * sizeof *steps);
+    }
+    const uint32_t interrupts = port_irq_mask();
+    port_marker(true);
+    port_counter_align();
+    const uint32_t start = timing.last = port_counter();
+    snap_model_profile(app_arena, app_settings(), result, steps ? &probe : 0);
+    const uint32_t end = port_counter();
+    port_marker(false);
+    port_irq_restore(interrupts);
+    app_clock(); /* many runs in a row may take longer than the counter lasts */
+    return (uint64_t)(uint32_t)(end - start) * port_board.counter_step;
+}
+
+/* ---- Self-test ----------------------------------------------------------- */
+
+uint32_t app_selftest(void)
+{
+    for (uint32_t i = 0; i < SNAP_GOLDEN_COUNT; i++) {
+        struct snap_model_result result;
+        memcpy(snap_model_input(app_arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
+        snap_model_run(app_arena, &result);
+        app_clock();
+        if (result.predicted != snap_golden_expected[i].predicted ||
+            memcmp(result.logits, snap_golden_expected[i].logits, sizeof result.logits) ||
+            memcmp(result.surprisal_q16, snap_golden_expected[i].surprisal_q16,
+                   SNAP_MODEL_TAPS * sizeof *result.surprisal_q16)) {
+            return i;
+        }
+    }
+    return SNAP_GOLDEN_COUNT;
+}
+
+uint32_t app_selftest_count(void)
+{
+    return SNAP_GOLDEN_COUNT;
+}
+
+/* ---- The stream ---------------------------------------------------------- */
+
+static bool started;
+static struct snapuq_budget_state stream;
+
+void app_stream_end(void)
+{
+    started = false;
+    stream = (struct snapuq_budget_state){0, 0};
+}
+
+bool app_stream_started(void)
+{
+    return started;
+}
+
+struct snapuq_budget_state app_stream_state(void)
+{
+    return stream;
+}
+
+#ifdef SNAP_MODEL_WITHOUT_HEADS
+
+void app_stream_start(const struct snapuq_budget_state *state)
+{
+    (void)state;
+    started = true;
+}
+
+void app_stream_decide(struct snap_model_result *result)
+{
+    (void)result;
+}
+
+#else
+
+static int32_t unit_q24(int32_t value)
+{
+    const int32_t one = 1 << 24;
+    return value < 0 ? 0 : value > one ? one : value;
+}
+
+void app_stream_start(const struct snapuq_budget_state *state)
+{
+    started = true;
+    snap_model_start(app_settings(), &stream);
+    if (state && app_settings()->controlled) {
+        stream.rate_q24 = unit_q24(state->rate_q24);
+        stream.threshold_q24 = unit_q24(state->threshold_q24);
+    }
+}
+
+void app_stream_decide(struct snap_model_result *result)
+{
+    result->abstain = snap_model_decide(app_settings(), &stream, result);
+}
+
+#endif

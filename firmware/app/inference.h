@@ -1,0 +1,34 @@
+/* The model: its memory, timed runs, and the stream of inputs that a controller watches. */
+#ifndef APP_INFERENCE_H
+#define APP_INFERENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snap_model.h"
+#include "snapuq.h"
+
+/* Where payloads arrive. Nothing there outlives an inference. */
+#define APP_RECEIVE_BYTES (SNAP_MODEL_ARENA_BYTES > 1024 ? SNAP_MODEL_ARENA_BYTES : 1024)
+extern uint8_t app_arena[APP_RECEIVE_BYTES];
+
+/* Runs the model on what is in its input, with the settings in use. steps is 0, or the counts
+ * of all steps go there, [SNAP_MODEL_STEPS]. Returns the count of all, in the counter's unit. */
+uint64_t app_inference(struct snap_model_result *result, uint32_t *steps);
+
+/* Index of the first golden vector whose result differs, or their number. */
+uint32_t app_selftest(void);
+uint32_t app_selftest_count(void);
+
+/* ---- The stream --------------------------------------------------------- */
+
+/* No stream until the next start. */
+void app_stream_end(void);
+/* Begins a stream with the settings in use; goes on with the state of one if it is not 0. */
+void app_stream_start(const struct snapuq_budget_state *state);
+bool app_stream_started(void);
+/* Replaces result->abstain by the decision of the controller, if the settings have one. */
+void app_stream_decide(struct snap_model_result *result);
+struct snapuq_budget_state app_stream_state(void);
+
+#endif

@@ -1,0 +1,240 @@
+#include "request.h"
+
+#include <string.h>
+
+#include "baud.h"
+#include "console.h"
+#include "image.h"
+#include "inference.h"
+#include "port.h"
+#include "settings.h"
+
+#define FLAG_EMULATOR 1u
+#define FLAG_HEADS 2u
+#define FLAG_DAMAGED 4u
+
+#define HELLO_BYTES (56 + sizeof PORT_TARGET_NAME - 1)
+#define PROFILE_BYTES (32 + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
+#define ANSWER_BYTES (HELLO_BYTES > PROFILE_BYTES ? HELLO_BYTES : PROFILE_BYTES)
+#define STATE_BYTES 8u
+
+_Static_assert(PROFILE_BYTES <= APP_PAYLOAD_LIMIT, "an answer has to fit one frame");
+_Static_assert(sizeof SNAP_MODEL_ID == 16 + 1, "the model's name is 16 hex digits");
+
+/* What was answered last, for a host that did not get it. */
+static uint8_t answer_bytes[APP_FRAME_BYTES(ANSWER_BYTES)];
+static struct app_frame answer;
+static uint32_t answered_crc;
+static uint8_t answered_sequence;
+
+/* ---- Payloads ------------------------------------------------------------- */
+
+static uint32_t number_at(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static void put_hello(void)
+{
+    const uint32_t flags = (port_board.emulator ? FLAG_EMULATOR : 0) |
+                           (SNAP_MODEL_TAPS ? FLAG_HEADS : 0) |
+                           (app_image_damaged() ? FLAG_DAMAGED : 0);
+    app_frame_put(&answer, APP_PROTOCOL_VERSION, 2);
+    app_frame_put(&answer, flags, 2);
+    app_frame_put(&answer, SNAP_MODEL_INPUT_BYTES, 4);
+    app_frame_put(&answer, SNAP_MODEL_CLASSES, 2);
+    app_frame_put(&answer, SNAP_MODEL_TAPS, 2);
+    app_frame_put(&answer, SNAP_MODEL_STEPS, 2);
+    app_frame_put(&answer, port_board.counter_unit, 1);
+    app_frame_put(&answer, 0, 1);
+    app_frame_put(&answer, port_board.counter_step, 4);
+    app_frame_put(&answer, port_board.counter_hz, 4);
+    app_frame_put(&answer, SNAP_MODEL_ARENA_BYTES, 4);
+    app_frame_put(&answer, port_image().crc, 4);
+    app_frame_put(&answer, app_settings_check(), 4);
+    app_frame_put(&answer, app_settings_own_check(), 4);
+    app_frame_put_bytes(&answer, SNAP_MODEL_ID, 16);
+    app_frame_put_bytes(&answer, PORT_TARGET_NAME, sizeof PORT_TARGET_NAME - 1);
+}
+
+static void put_result(const struct snap_model_result *result, uint64_t count)
+{
+    const struct snapuq_budget_state stream = app_stream_state();
+    app_frame_put(&answer, (uint32_t)result->predicted, 4);
+    app_frame_put(&answer, (uint32_t)result->abstain, 4);
+    app_frame_put(&answer, result->score_q16, 4);
+    app_frame_put(&answer, result->uncertainty_q16, 4);
+    app_frame_put(&answer, count, 8);
+    app_frame_put(&answer, (uint32_t)stream.rate_q24, 4);
+    app_frame_put(&answer, (uint32_t)stream.threshold_q24, 4);
+    for (int tap = 0; tap < SNAP_MODEL_TAPS; tap++) {
+        app_frame_put(&answer, result->surprisal_q16[tap], 4);
+    }
+    app_frame_put_bytes(&answer, result->logits, sizeof result->logits);
+}
+
+/* ---- Requests: each puts the payload of its answer, or says why it is refused -- */
+
+/* What arrived in the arena moves to where the model wants it. */
+static void take_input(void)
+{
+    memmove(snap_model_input(app_arena), app_arena, SNAP_MODEL_INPUT_BYTES);
+}
+
+static enum app_error infer(void)
+{
+    struct snap_model_result result;
+    if (app_image_damaged()) {
+        return APP_ERROR_IMAGE;
+    }
+    if (!app_stream_started()) {
+        return APP_ERROR_NO_STREAM;
+    }
+    take_input();
+    const uint64_t count = app_inference(&result, 0);
+    app_stream_decide(&result);
+    put_result(&result, count);
+    return APP_OK;
+}
+
+static enum app_error profile(void)
+{
+    struct snap_model_result result;
+    uint32_t steps[SNAP_MODEL_STEPS];
+    if (app_image_damaged()) {
+        return APP_ERROR_IMAGE;
+    }
+    take_input();
+    const uint64_t count = app_inference(&result, steps);
+    put_result(&result, count);
+    for (int step = 0; step < SNAP_MODEL_STEPS; step++) {
+        app_frame_put(&answer, steps[step], 4);
+    }
+    return APP_OK;
+}
+
+static enum app_error selftest(void)
+{
+    if (app_image_damaged()) {
+        return APP_ERROR_IMAGE;
+    }
+    app_frame_put(&answer, app_selftest_count(), 4);
+    app_frame_put(&answer, app_selftest(), 4);
+    return APP_OK;
+}
+
+static void check(void)
+{
+    const struct port_image image = port_image();
+    app_frame_put(&answer, image.count, 4);
+    app_frame_put(&answer, image.crc, 4);
+    app_frame_put(&answer, app_image_check(), 4);
+}
+
+static void start(uint32_t length)
+{
+    const struct snapuq_budget_state state = {
+        (int32_t)number_at(app_arena),
+        (int32_t)number_at(app_arena + 4),
+    };
+    app_stream_start(length ? &state : 0);
+}
+
+static enum app_error replace_settings(uint32_t length)
+{
+    const enum app_error error = app_settings_replace(app_arena, length);
+    if (error == APP_OK || error == APP_ERROR_FLASH) {
+        app_stream_end(); /* its threshold was that of other settings */
+    }
+    app_frame_put(&answer, app_settings_check(), 4);
+    return error;
+}
+
+static enum app_error baud(void)
+{
+    const uint32_t rate = number_at(app_arena);
+    app_frame_put(&answer, rate, 4);
+    return app_baud_possible(rate) ? APP_OK : APP_ERROR_BAUD;
+}
+
+static enum app_error check_length(uint8_t type, uint32_t length)
+{
+    uint32_t expected = 0;
+    switch (type) {
+    case APP_INFER:
+    case APP_PROFILE: expected = SNAP_MODEL_INPUT_BYTES; break;
+    case APP_START: expected = length ? STATE_BYTES : 0; break;
+    case APP_SETTINGS: expected = length; break; /* a block of another size is for another image */
+    case APP_BAUD: expected = 4; break;
+    default: break;
+    }
+    return length == expected ? APP_OK : APP_ERROR_WRONG_LENGTH;
+}
+
+static enum app_error carry_out(uint8_t type, uint32_t length)
+{
+    switch (type) {
+    case APP_HELLO: put_hello(); return APP_OK;
+    case APP_INFER: return infer();
+    case APP_PROFILE: return profile();
+    case APP_STACK:
+        app_frame_put(&answer, port_stack_used_bytes(), 4);
+        app_frame_put(&answer, port_stack_reserved_bytes(), 4);
+        return APP_OK;
+    case APP_SELFTEST: return selftest();
+    case APP_CHECK: check(); return APP_OK;
+    case APP_START: start(length); return APP_OK;
+    case APP_SETTINGS: return replace_settings(length);
+    case APP_BAUD: return baud();
+    default: return APP_OK; /* RESTART: when it has been answered */
+    }
+}
+
+/* ---- Answers ---------------------------------------------------------------- */
+
+void app_request_init(void)
+{
+    answer.count = 0;
+}
+
+void app_request(const struct app_parser *request)
+{
+    const uint8_t type = request->type;
+    if (answer.count && request->crc == answered_crc && request->sequence == answered_sequence) {
+        app_write(answer.bytes, answer.count);
+        return;
+    }
+    enum app_error error = APP_ERROR_UNKNOWN_TYPE;
+    app_frame_begin(&answer, answer_bytes, APP_REPLY | type, request->sequence);
+    if (type >= APP_HELLO && type <= APP_RESTART) {
+        error = check_length(type, request->length);
+    }
+    if (error == APP_OK) {
+        error = carry_out(type, request->length);
+    }
+    if (error == APP_OK) {
+        app_frame_end(&answer);
+    } else {
+        app_frame_error(&answer, answer_bytes, error, type, request->sequence);
+    }
+    app_write(answer.bytes, answer.count);
+    answered_crc = request->crc;
+    answered_sequence = request->sequence;
+
+    if (error == APP_OK && type == APP_BAUD) {
+        /* A host that repeats it did not follow, and we are back at the old rate: it counts anew. */
+        answer.count = 0;
+        app_baud_change(number_at(app_arena));
+    }
+    if (error == APP_OK && type == APP_RESTART) {
+        port_restart();
+    }
+}
+
+void app_request_refuse(const struct app_parser *request, enum app_error code)
+{
+    uint8_t bytes[APP_FRAME_BYTES(2)];
+    struct app_frame frame;
+    app_frame_error(&frame, bytes, code, request->type, request->sequence);
+    app_write(frame.bytes, frame.count);
+}

@@ -1,0 +1,18 @@
+/* What startup.c and sections.ld offer to the ports of this folder. */
+#ifndef STARTUP_H
+#define STARTUP_H
+
+#include <stdint.h>
+
+/* Words that reset copies from flash to where they are used. A port that moves
+ * code (its memory.ld inserts the section) adds a range with PORT_COPY. */
+struct port_copy {
+    const uint32_t *load;
+    uint32_t *start, *end;
+};
+#define PORT_COPY __attribute__((section(".port_copies"), used)) static const struct port_copy
+
+/* The region SETTINGS of memory.ld. */
+extern uint8_t port_settings_start[], port_settings_end[];
+
+#endif

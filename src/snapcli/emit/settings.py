@@ -1,0 +1,110 @@
+"""The settings block as a C struct, its values in snap_settings.c, and what reads it."""
+
+from snapcli.emit.header import DECIDE, FIT, SETTINGS, START
+from snapcli.emit.text import GENERATED, c_literal, c_type_of, wrap
+from snapcli.fixedpoint import MapIsotonic
+from snapcli.graph.monitor import Monitor
+from snapcli.graph.settings import MAGIC, check_of, layout_of, pack_settings, settings_fields
+
+_HEADER = """/* What calibration fits, apart from code and network, so that it can be replaced. */
+struct snap_model_settings {
+    uint32_t magic, bytes, check, replaces;
+    uint8_t model_id[8];
+    uint32_t layout;
+"""
+
+
+def emit_struct(monitor: Monitor) -> str:
+    """The type; snap_model.h shows it."""
+    lines = [
+        f"    {c_type_of(field.values)} {field.name}"
+        f"{'' if field.scalar else f'[{field.values.size}]'};\n"
+        for field in settings_fields(monitor)
+    ]
+    return f"{_HEADER}{''.join(lines)}}};"
+
+
+def emit_settings(monitor: Monitor, model_id: str) -> str:
+    """snap_settings.c: the settings that an image carries."""
+    block = pack_settings(monitor, model_id)
+    digits = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(model_id))
+    lines = [
+        f"    .magic = 0x{MAGIC:08x}u,\n    .bytes = {len(block)}u,\n",
+        f"    .check = 0x{check_of(block):08x}u,\n    .replaces = 0u,\n",
+        f"    .model_id = {{{digits}}},\n    .layout = 0x{layout_of(monitor):08x}u,\n",
+    ]
+    for field in settings_fields(monitor):
+        values = [c_literal(v, c_type_of(field.values)) for v in field.values.tolist()]
+        if field.scalar:
+            lines.append(f"    .{field.name} = {values[0]},\n")
+        else:
+            lines.append(f"    .{field.name} = {{\n{wrap(values)}    }},\n")
+    return (
+        f'{GENERATED}#include "snap_model.h"\n\n{SETTINGS} = {{\n{"".join(lines)}}};\n\n'
+        f"_Static_assert(sizeof snap_model_settings == {len(block)}, "
+        '"the block has no gaps");\n'
+    )
+
+
+def emit_stream(monitor: Monitor) -> str:
+    """Functions of snap_model.c: whether a block may be used, and the stream of decisions."""
+    ranges = [
+        "settings->controlled > 1u",
+        "settings->budget_q24 < 0 || settings->budget_q24 > ONE_Q24",
+        "settings->eta_q24 < 0 || settings->eta_q24 > ONE_Q24",
+        "settings->kappa_q24 < 0 || settings->kappa_q24 > ONE_Q24",
+        "settings->first_threshold_q24 < 0 || settings->first_threshold_q24 > ONE_Q24",
+        "settings->alpha_q16 > 65536u",
+        "settings->step_q16 < 0 || settings->step_q16 > 1 << 22",
+    ]
+    loop = ""
+    if isinstance(monitor.decision.map, MapIsotonic):
+        ranges += [
+            "settings->gamma_q16 > 65536u",
+            "settings->breakpoints < 0 || settings->breakpoints > SNAPUQ_BREAKPOINTS_MAX",
+        ]
+        loop = """    for (int32_t i = 0; i <= SNAPUQ_BREAKPOINTS_MAX; i++) {
+        if (settings->value_q16[i] > 65536u) {
+            return 0;
+        }
+    }
+"""
+    outside = " ||\n        ".join(ranges)
+    return f"""#define ONE_Q24 (1 << 24)
+
+{FIT}
+{{
+    const struct snap_model_settings *const own = &snap_model_settings;
+    if (settings->magic != own->magic || settings->bytes != own->bytes ||
+        settings->layout != own->layout) {{
+        return 0;
+    }}
+    for (int32_t i = 0; i < (int32_t)sizeof own->model_id; i++) {{
+        if (settings->model_id[i] != own->model_id[i]) {{
+            return 0;
+        }}
+    }}
+{loop}    if ({outside}) {{
+        return 0;
+    }}
+    return 1;
+}}
+
+{START}
+{{
+    const uint32_t still_q24 =
+        settings->threshold_q16 > 65536u ? ONE_Q24 : settings->threshold_q16 << 8;
+    state->rate_q24 = 0;
+    state->threshold_q24 =
+        settings->controlled ? settings->first_threshold_q24 : (int32_t)still_q24;
+}}
+
+{DECIDE}
+{{
+    const struct snapuq_budget budget = {{settings->budget_q24, settings->eta_q24,
+                                         settings->kappa_q24, settings->first_threshold_q24}};
+    return settings->controlled
+               ? snapuq_budget_step(&budget, state, result->uncertainty_q16)
+               : result->uncertainty_q16 >= settings->threshold_q16;
+}}
+"""

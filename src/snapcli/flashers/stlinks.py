@@ -1,0 +1,52 @@
+"""The ST-LINKs on the USB, found by the serial port that each of them has."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from serial.tools import list_ports
+
+_ST = 0x0483
+# V2-1 and V3, with and without a drive: those with a serial port, which every NUCLEO has.
+_PRODUCTS = (0x374A, 0x374B, 0x3752, 0x374D, 0x374E, 0x374F, 0x3753, 0x3754)
+
+
+@dataclass(frozen=True)
+class StLink:
+    """port: its serial port. allowed: this user may talk to the probe itself."""
+
+    serial: str
+    port: str
+    allowed: bool
+
+
+def stlinks() -> list[StLink]:
+    """All that are attached, in the order of their ports."""
+    ports = (p for p in list_ports.comports() if p.vid == _ST and p.pid in _PRODUCTS)
+    return [
+        StLink(p.serial_number or "", p.device, _allowed(getattr(p, "usb_device_path", None)))
+        for p in sorted(ports, key=lambda port: str(port.device))
+    ]
+
+
+def port_of(serial: str) -> str | None:
+    """The serial port of that ST-LINK."""
+    return next((link.port for link in stlinks() if link.serial.lower() == serial.lower()), None)
+
+
+def only_port() -> str | None:
+    """The serial port of the only ST-LINK; None if there is none, or more."""
+    found = stlinks()
+    return found[0].port if len(found) == 1 else None
+
+
+def _allowed(usb_device: str | None) -> bool:
+    """Linux: whether the file behind the device may be written. True where nobody knows."""
+    if usb_device is None or not sys.platform.startswith("linux"):
+        return True
+    try:
+        bus, device = (int(Path(usb_device, n).read_text()) for n in ("busnum", "devnum"))
+    except (OSError, ValueError):
+        return True
+    return os.access(f"/dev/bus/usb/{bus:03}/{device:03}", os.W_OK)

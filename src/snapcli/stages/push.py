@@ -1,0 +1,82 @@
+"""push: a new calibration -> a board that already runs the model, over the link."""
+
+from dataclasses import dataclass, replace
+
+from snapcli.device import Client, find_port, open_port
+from snapcli.errors import CheckError
+from snapcli.graph.monitor import load_monitor
+from snapcli.graph.settings import check_of, pack_settings
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, read_json
+from snapcli.stages.export_c import REPORT, export_c
+from snapcli.stages.flash import flash
+from snapcli.stages.quantize import quantize
+from snapcli.stages.recipe import run_recipe
+
+
+@dataclass(frozen=True)
+class PushReport:
+    """Settings are named by their check, 8 hex digits; before: those in use until now."""
+
+    run: str
+    port: str
+    target: str
+    model_id: str
+    before: str
+    settings: str
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A device that settings can be pushed to."""
+
+    port: str
+    target: str
+
+
+def find_receiver(port: str | None) -> Receiver:
+    """The device at the port, or at the only one there is; an error if it cannot be asked."""
+    found = find_port(port)
+    with Client(open_port(found)) as client:
+        return Receiver(found, client.hello().target)
+
+
+def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> PushReport:
+    """The stages behind calibrate follow, so that the run's own image has these settings too.
+
+    Refused unless the device holds the model that the run exports for it then.
+    """
+    recipe = run_recipe(run)
+    quantize(run, recipe.quantize, on_progress)
+    exported = run.path(f"export-c/{receiver.target}") / REPORT
+    kernels = read_json(exported)["kernels"] if exported.is_file() else recipe.export_c.kernels
+    model_id = export_c(
+        run, replace(recipe.export_c, target=receiver.target, kernels=kernels)
+    ).model_id
+    flash(run, receiver.target)
+    monitor = load_monitor(run.inputs("quantize"))
+    with Client(open_port(receiver.port)) as client:
+        hello = client.hello()
+        if hello.model_id != model_id:
+            raise CheckError(
+                f"the device holds model {hello.model_id}, this run's is now {model_id}: "
+                "another network, or a map that needs other code",
+                f"Run: snap flash --target {receiver.target}, or choose the map that it has "
+                "(--map).",
+            )
+        block = pack_settings(monitor, model_id, replaces=hello.own_settings_check)
+        client.push_settings(block)
+        after = client.hello().settings_check
+    if after != check_of(block):
+        raise CheckError(
+            f"the device uses settings {after:08x}, not {check_of(block):08x}",
+            "Push again; if it stays so, flash the board.",
+        )
+    return PushReport(
+        run=run.name,
+        port=receiver.port,
+        target=receiver.target,
+        model_id=model_id,
+        before=f"{hello.settings_check:08x}",
+        settings=f"{after:08x}",
+    )

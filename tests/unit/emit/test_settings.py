@@ -1,0 +1,169 @@
+"""The settings block: the same bytes in Python and C, and what may not replace it."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapcli import fixedpoint as fx
+from snapcli.graph.monitor import Monitor
+from snapcli.graph.settings import check_of, layout_of, pack_settings
+
+from ..tiny_monitor import MAPS, gated_map, random_inputs, tiny_monitor
+from .test_emit import FLAGS, LIBRARY, call, emit
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+# Reads one block and then inputs; writes its own block, whether the one read fits, and U of each
+# input under it.
+DRIVER = """
+#include <stdio.h>
+#include <string.h>
+#include "snap_model.h"
+
+static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static struct snap_model_settings given;
+
+int main(void)
+{
+    fwrite(&snap_model_settings, sizeof snap_model_settings, 1, stdout);
+    if (fread(&given, sizeof given, 1, stdin) != 1) {
+        return 1;
+    }
+    const int32_t fits = snap_model_settings_fit(&given);
+    fwrite(&fits, sizeof fits, 1, stdout);
+    while (fits && fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
+        struct snap_model_result result;
+        snap_model_profile(arena, &given, &result, 0);
+        fwrite(&result.uncertainty_q16, sizeof result.uncertainty_q16, 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+class Program:
+    """The exported monitor with the driver above."""
+
+    def __init__(self, monitor: Monitor, folder: Path) -> None:
+        emitted = emit(monitor)
+        for name, text in {**emitted.files, "driver.c": DRIVER}.items():
+            (folder / name).write_text(text)
+        sources = [str(path) for path in (*folder.glob("*.c"), *(LIBRARY / "src").glob("*.c"))]
+        self.path = str(folder / "program")
+        call([*FLAGS, *sources, "-o", self.path])
+        self.model_id = emitted.model_id
+        self.block_bytes = len(pack_settings(monitor, self.model_id))
+
+    def run(self, block: bytes, x: np.ndarray) -> tuple[bytes, bool, np.ndarray]:
+        """(its own block, whether the given one fits, U of each input)."""
+        answer = call([self.path], block + x.tobytes())
+        own, rest = answer[: self.block_bytes], answer[self.block_bytes :]
+        return own, bool(int.from_bytes(rest[:4], "little")), np.frombuffer(rest[4:], "<u4")
+
+
+def other(monitor: Monitor) -> Monitor:
+    """The same layout, other numbers everywhere."""
+    decision = monitor.decision
+    maps = {
+        "MapLogistic": fx.MapLogistic(-90000, 40000, 90000),
+        "MapIsotonic": fx.MapIsotonic(
+            60000, np.array([50000], np.uint32), np.array([3, 60000], np.uint32)
+        ),
+    }
+    device_map = maps.get(type(decision.map).__name__)
+    if device_map is None:
+        gates = tuple((name, 70000, -8000) for name in decision.map.inputs)
+        device_map = gated_map(-20000, 50000, *gates)
+    return replace(
+        monitor,
+        decision=replace(
+            decision,
+            weight_q16=(50000, 65536 - 50000),
+            temperature=0.9,
+            alpha_q16=1000,
+            map=device_map,
+            threshold_q16=123,
+            controller=fx.budget_of(0.1, 0.2, 0.3, 123),
+        ),
+    )
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_python_and_c_hold_the_same_bytes_and_a_block_rules(kind: str, tmp_path: Path) -> None:
+    monitor = tiny_monitor(kind)
+    replaced = other(monitor)
+    program, x = Program(monitor, tmp_path), random_inputs(100, seed=3)
+    block = pack_settings(replaced, program.model_id, replaces=1)
+    own, fits, uncertainty = program.run(block, x)
+    assert own == pack_settings(monitor, program.model_id)
+    assert fits
+    np.testing.assert_array_equal(uncertainty, replaced.run(x).uncertainty_q16)
+    assert np.any(uncertainty != monitor.run(x).uncertainty_q16)
+
+
+# Offsets of SPEC 3.6; the isotonic map begins at 64, behind the weights of two taps.
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [
+        (0, 0),  # magic
+        (4, 4),  # bytes
+        (16, 0),  # model id
+        (24, 1),  # layout
+        (32, 2),  # controlled
+        (36, -1),
+        (40, 2**24 + 1),
+        (44, -(2**31)),
+        (48, 2**31 - 1),
+        (52, 65537),  # alpha
+        (64, 65537),  # gamma
+        (68, 33),  # breakpoints
+        (68, -1),
+        (72 + 32 * 4 + 32 * 4, 65537),  # the last value
+        (72 + 32 * 4 + 33 * 4, 2**22 + 1),  # step
+        (72 + 32 * 4 + 33 * 4, -1),
+    ],
+)
+def test_what_is_out_of_range_does_not_fit(offset: int, value: int, isotonic: Program) -> None:
+    block = bytearray(pack_settings(tiny_monitor("isotonic"), isotonic.model_id))
+    none = np.zeros(0, np.int8)
+    assert isotonic.run(bytes(block), none)[1]
+    block[offset : offset + 4] = (value & 0xFFFFFFFF).to_bytes(4, "little")
+    assert not isotonic.run(bytes(block), none)[1]
+
+
+@pytest.fixture(scope="module")
+def isotonic(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(tiny_monitor("isotonic"), tmp_path_factory.mktemp("isotonic"))
+
+
+def test_whatever_fits_runs_without_undefined_behaviour(isotonic: Program) -> None:
+    """The sanitizers watch; numbers are random where nothing refuses them."""
+    rng = np.random.default_rng(0)
+    whole = pack_settings(tiny_monitor("isotonic"), isotonic.model_id)
+    accepted = 0
+    for _ in range(60):
+        block = bytearray(whole)
+        at = int(rng.integers(7, len(block) // 4)) * 4
+        block[at : at + 4] = rng.bytes(4)
+        _, fits, uncertainty = isotonic.run(bytes(block), random_inputs(3))
+        accepted += fits
+        assert np.all(uncertainty <= 65536)
+    assert accepted > 0
+
+
+def test_the_check_is_that_of_the_content_alone() -> None:
+    monitor = tiny_monitor()
+    block = pack_settings(monitor, "0123456789abcdef")
+    assert check_of(block) == check_of(pack_settings(monitor, "0123456789abcdef", replaces=7))
+    assert check_of(block) != check_of(pack_settings(other(monitor), "0123456789abcdef"))
+    assert check_of(block) != check_of(pack_settings(monitor, "1123456789abcdef"))
+    assert block[4:8] == len(block).to_bytes(4, "little")
+
+
+def test_maps_of_different_kind_or_input_have_different_layouts() -> None:
+    layouts = [layout_of(tiny_monitor(kind)) for kind in MAPS]
+    assert len(set(layouts)) == len(MAPS)
+    assert layout_of(other(tiny_monitor("isotonic"))) == layout_of(tiny_monitor("isotonic"))
