@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from snapcli.errors import UsageError
@@ -5,15 +7,16 @@ from snapcli.targets import load_target, target_names
 from snapcli.toolchain import firmware_dir
 
 
-def test_the_four_targets_are_known():
-    assert target_names() == ["big-mcu", "qemu-m4", "qemu-m7", "small-mcu"]
+def test_the_targets_are_known():
+    assert target_names() == ["big-mcu", "big-mcu-tcm", "qemu-m4", "qemu-m7", "small-mcu"]
 
 
 @pytest.mark.parametrize("name", target_names())
 def test_every_target_is_complete(name):
     target = load_target(name)
     assert target.name == name
-    assert (firmware_dir() / "port" / target.port / "memory.ld").is_file()
+    for script in ("memory.ld", target.extra_script):
+        assert script is None or (firmware_dir() / "port" / target.port / script).is_file()
     assert 0 < target.stack_bytes < target.ram_bytes < target.flash_bytes
     # An emulated target counts instructions, which are no time: it has no clock.
     emulated = target.emulator is not None
@@ -35,8 +38,18 @@ def test_an_emulated_target_is_as_small_as_the_real_one(emulated, real):
 
 def test_facts_of_the_real_parts():
     small, big = load_target("small-mcu"), load_target("big-mcu")
-    assert (small.part, small.flash_bytes, small.ram_bytes) == ("STM32L432KC", 256 << 10, 64 << 10)
-    assert (big.part, big.flash_bytes, big.ram_bytes) == ("STM32F767ZI", 2 << 20, 512 << 10)
+    assert (small.part, small.ram_bytes) == ("STM32L432KC", 64 << 10)
+    assert (big.part, big.ram_bytes) == ("STM32F767ZI", 512 << 10)
+    assert (small.flash_bytes + small.settings_bytes, small.settings_bytes) == (256 << 10, 2 << 10)
+    assert (big.flash_bytes + big.settings_bytes, big.settings_bytes) == (2 << 20, 256 << 10)
+    assert (small.clock_hz, big.clock_hz) == (80_000_000, 216_000_000)
+
+
+def test_a_variant_is_its_target_but_for_what_it_names():
+    big, tcm = load_target("big-mcu"), load_target("big-mcu-tcm")
+    assert tcm.ram_bytes == 128 << 10
+    same = {"name": big.name, "ram_bytes": big.ram_bytes, "extra_script": None}
+    assert replace(tcm, **same) == big
 
 
 def test_a_typo_is_answered_with_a_suggestion():

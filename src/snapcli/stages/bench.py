@@ -137,7 +137,7 @@ def bench(
         timing=timing,
         timing_without_heads=timing_plain,
         heads_overhead=timing.mean / timing_plain.mean - 1 if timing_plain else None,
-        mean_us=timing.mean / target.running_hz * 1e6 if target.running_hz else None,
+        mean_us=timing.mean / target.clock_hz * 1e6 if target.clock_hz else None,
         stage_share={stage: count / sum(stages.values()) for stage, count in stages.items()},
         size=ImageSize(**sizes["size"]),
         size_without_heads=ImageSize(**sizes["size_without_heads"]),
