@@ -22,6 +22,7 @@ from snapcli.targets import LIMITS, Target
 GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
+AR = "arm-none-eabi-ar"
 QEMU = "qemu-system-arm"
 CC = "cc"
 OPENOCD = "openocd"
@@ -86,6 +87,15 @@ class Build:
     image_crc: int  # CRC-32 of them
 
 
+@dataclass(frozen=True)
+class Library:
+    """Compiled code to link, and what all of it takes of a part's memory."""
+
+    archive: Path
+    flash_bytes: int  # code, constants and the initial values of data
+    ram_bytes: int  # data and bss
+
+
 def firmware_dir() -> Path:
     """The C sources: those of the checkout, or those packed into the wheel."""
     return asset_dir("firmware")
@@ -139,6 +149,11 @@ def build(
     The port's sources and headers are added here. An empty string defines a name
     without a value. The same sources give the same bytes wherever they lie.
     """
+    if not target.port:
+        raise UsageError(
+            f"{target.name} is a core, not a board: it has no port to build a firmware with",
+            "Build its library: snap flash",
+        )
     port = firmware_dir() / "port"
     sources = [*sources, *sorted(port.glob("*.c")), *sorted((port / target.port).glob("*.c"))]
     include_dirs = [*include_dirs, port]
@@ -168,6 +183,31 @@ def build(
         image_bytes=len(image),
         image_crc=zlib.crc32(image),
     )
+
+
+def build_library(
+    target: Target,
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    defines: Mapping[str, str],
+    out_dir: Path,
+    name: str = "snap",
+) -> Library:
+    """Compile the sources into out_dir/lib{name}.a, with the defaults of all that a port may give.
+
+    Who links it gives the rest of a port.
+    """
+    port = firmware_dir() / "port"
+    archive = f"lib{name}.a"
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as folder_name:
+        folder = Path(folder_name)
+        sources, include_dirs = [*sources, port / "defaults.c"], [*include_dirs, port]
+        objects = _compile(target, sources, include_dirs, defines, folder)
+        text, data, bss = _object_sizes(objects, folder)
+        _run([AR, "rcsD", archive, *objects], target, folder)
+        os.replace(folder / archive, out_dir / archive)
+    return Library(out_dir / archive, text + data, data + bss)
 
 
 def _fill_crc(elf: Path, binary: Path) -> bytes:
@@ -214,16 +254,23 @@ def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequen
     """Flash that the sources take on the target, not linked: code, constants and data."""
     with tempfile.TemporaryDirectory(prefix="snap-") as folder_name:
         objects = _compile(target, sources, include_dirs, {}, Path(folder_name))
-        listing = _run([SIZE, "-t", *objects], target, Path(folder_name)).stdout
-    text, data = listing.splitlines()[-1].split()[:2]
-    return int(text) + int(data)
+        text, data, _ = _object_sizes(objects, Path(folder_name))
+    return text + data
+
+
+def _object_sizes(objects: Sequence[str], folder: Path) -> tuple[int, int, int]:
+    """Bytes of code and constants, of data and of bss, in all of the object files."""
+    total = _run([SIZE, "-t", *objects], cwd=folder).stdout.splitlines()[-1]
+    text, data, bss = map(int, total.split()[:3])
+    return text, data, bss
 
 
 def emulated_machine(target: Target) -> str:
     """QEMU's name of the target; an error for a real board."""
     if target.emulator is None:
         raise UsageError(
-            f"{target.name} is a real board, not an emulator", "Choose qemu-m4 or qemu-m7."
+            f"{target.name} is {'a real board' if target.port else 'a core'}, not an emulator",
+            "Choose qemu-m4 or qemu-m7.",
         )
     return target.emulator
 
