@@ -67,7 +67,7 @@ _LINK_FLAGS = (
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
 # flash keeps the values that the startup code copies to RAM.
-_IMAGE_SECTIONS = (".vectors", ".text", ".rodata", ".data")  # what the CRC covers
+_IMAGE_SECTIONS = (".vectors", ".itcm", ".text", ".rodata", ".data")  # what the CRC covers
 _CRC_SECTION = ".image_crc"
 _FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
 _RAM_SECTIONS = (".stack", ".data", ".bss")
@@ -163,7 +163,8 @@ def build(
         objects = _compile(target, sources, include_dirs, defines, folder)
         elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
         # The linker takes its own script too, unless the last one inserts nothing.
-        scripts = (port / target.port / "memory.ld", port / "own_settings.ld", port / "sections.ld")
+        own = [port / target.port / name for name in ("memory.ld", target.extra_script) if name]
+        scripts = (*own, port / "own_settings.ld", port / "sections.ld")
         options = [*(f"-T{script}" for script in scripts), f"-Wl,-Map={map_file}"]
         options += [f"-Wl,--defsym=PORT_{key.upper()}={getattr(target, key)}" for key in LIMITS]
         _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *options, *objects, "-o", elf], target, folder)
@@ -477,10 +478,10 @@ def _run(
     overflow = re.search(r"region [`'](\w+)' overflowed by (\d+) bytes", result.stderr)
     if overflow and target:
         region, excess = overflow[1].lower(), int(overflow[2])
-        limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}[region]
+        limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}.get(region)
         raise ConfigError(
-            f"The firmware does not fit {target.name}: its {region} of {limit} bytes"
-            f" overflows by {excess} bytes.",
+            f"The firmware does not fit {target.name}: its {region}"
+            f"{f' of {limit} bytes' if limit else ''} overflows by {excess} bytes.",
             "Use a smaller model or a bigger target.",
         )
     if os.strerror(errno.ENOSPC) in result.stderr:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from snapcli.errors import UsageError
@@ -25,7 +27,8 @@ def test_a_core_has_neither_port_nor_limits(name):
 def test_every_board_is_complete(name):
     target = load_target(name)
     assert target.name == name
-    assert (firmware_dir() / "port" / target.port / "memory.ld").is_file()
+    for script in ("memory.ld", target.extra_script):
+        assert script is None or (firmware_dir() / "port" / target.port / script).is_file()
     assert 0 < target.stack_bytes < target.ram_bytes < target.flash_bytes
     # An emulated target counts instructions, which are no time: it has no clock.
     emulated = target.emulator is not None
@@ -47,6 +50,14 @@ def test_facts_of_the_real_parts():
     assert small.flash_bytes + small.settings_bytes == 256 << 10
     assert (big.part, big.ram_bytes) == ("STM32F767ZI", 512 << 10)
     assert big.flash_bytes + big.settings_bytes == 2 << 20
+    assert (small.clock_hz, big.clock_hz) == (80_000_000, 216_000_000)
+
+
+def test_a_variant_is_its_target_but_for_what_it_names():
+    big, tcm = load_target("big-mcu"), load_target("big-mcu-tcm")
+    assert tcm.ram_bytes == 128 << 10
+    same = {"name": big.name, "ram_bytes": big.ram_bytes, "extra_script": None}
+    assert replace(tcm, **same) == big
 
 
 def test_a_typo_is_answered_with_a_suggestion():

@@ -40,8 +40,8 @@ class Target:
     ram_bytes: int = 0
     stack_bytes: int = 0  # reserved inside of ram_bytes
     settings_bytes: int = 0  # of flash behind flash_bytes, erased as a whole
-    clock_hz: int | None = None  # nominal; None: emulated, instructions are no time
-    running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
+    clock_hz: int | None = None  # None: emulated, instructions are no time
+    extra_script: str | None = None  # of the linker, in the port's folder
     emulator: str | None = None  # QEMU machine
     limits_of: str | None = None  # the target whose memory an emulated one enforces
     flashing: Flashing | None = None  # None: there is no board to flash
@@ -71,7 +71,9 @@ def load_target(name: str) -> Target:
     known = target_names()
     if name not in known:
         raise UsageError(f"unknown target '{name}'", suggestion(name, known))
-    fields: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    fields = _fields(name)
+    if variant_of := fields.pop("variant_of", None):
+        fields = _fields(variant_of) | fields
     fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
@@ -79,3 +81,7 @@ def load_target(name: str) -> Target:
     if "flashing" in fields:
         fields["flashing"] = Flashing(**fields["flashing"])
     return Target(name=name, **fields)
+
+
+def _fields(name: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
