@@ -1,17 +1,18 @@
-"""The unchanged images on models of their parts: clock, console, inference, settings."""
+"""The ports, used by program.c, on models of their parts: clock, console, counter, settings."""
 
 import struct
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import unicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import random_inputs, tiny_monitor
-from .board import GREETING, MODELS, Board
+from .board import GREETING, MODELS, Commands
 
 NAMES = sorted(MODELS)
 BIG = [name for name in NAMES if name != "small-mcu"]
@@ -24,9 +25,9 @@ def name(request):
 
 
 @pytest.fixture
-def board(image, name):
-    booted = Board(name, image(name).elf)
-    assert booted.boot() == GREETING
+def board(program, name):
+    booted = Commands(name, program(name).elf)
+    assert booted.exchange() == GREETING
     return booted
 
 
@@ -41,9 +42,9 @@ def test_runs_at_the_clock_that_the_target_names(board, name):
     assert board.part.core.fpu_enabled
 
 
-def test_the_small_part_uses_its_accelerator(image):
-    board = Board("small-mcu", image("small-mcu").elf)
-    board.boot()
+def test_the_small_part_uses_its_accelerator(program):
+    board = Commands("small-mcu", program("small-mcu").elf)
+    board.exchange()
     registers = board.part.machine.registers
     found = [registers.get("FLASH.ACR", part) for part in ("LATENCY", "PRFTEN", "ICEN", "DCEN")]
     assert found == [4, 1, 1, 1]
@@ -61,10 +62,10 @@ def test_the_big_part_uses_its_accelerator_caches_and_over_drive(board):
 
 
 @pytest.mark.parametrize("name", BIG)
-def test_without_the_clock_of_the_st_link_the_big_part_runs_on_its_own(image, name):
-    board = Board(name, image(name).elf)
+def test_without_the_clock_of_the_st_link_the_big_part_runs_on_its_own(program, name):
+    board = Commands(name, program(name).elf)
     board.part.clock.broken = {"HSE"}
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     registers = board.part.machine.registers
     assert registers.get("RCC.PLLCFGR", "PLLSRC") == 0  # HSI
     assert registers.get("RCC.CR", "HSEON") == registers.get("RCC.CR", "HSEBYP") == 0
@@ -130,7 +131,7 @@ def test_settings_are_replaced_and_outlive_a_reset(board, name):
         assert board.settings(count) == data
     assert board.part.cache.cells[SETTINGS[name] - 0x08000000 :][:620] == data
     board.part.machine.reset()
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     assert board.settings(640) == data + b"\xff" * 20
     assert board.replace_settings(b"")
     assert board.settings(64) == erased
@@ -153,9 +154,9 @@ def test_replacing_settings_leaves_the_rest_of_the_flash_alone(board, name):
     assert board.part.machine.registers.get("FLASH.CR", "LOCK") == 1
 
 
-def test_settings_that_do_not_fit_are_refused(image):
-    board = Board("small-mcu", image("small-mcu").elf)
-    board.boot()
+def test_settings_that_do_not_fit_are_refused(program):
+    board = Commands("small-mcu", program("small-mcu").elf)
+    board.exchange()
     assert board.replace_settings(b"kept")
     assert not board.replace_settings(bytes(2049))
     assert board.settings(4) == b"kept"
@@ -163,11 +164,11 @@ def test_settings_that_do_not_fit_are_refused(image):
 
 @pytest.mark.parametrize("name", BIG)
 @pytest.mark.parametrize("two_banks", [False, True])
-def test_the_big_part_erases_the_settings_sector_in_one_bank_or_two(image, name, two_banks):
-    board = Board(name, image(name).elf)
+def test_the_big_part_erases_the_settings_sector_in_one_bank_or_two(program, name, two_banks):
+    board = Commands(name, program(name).elf)
     board.part.flash.two_banks = two_banks
     board.part.machine.reset()
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     assert board.replace_settings(b"first \x00")
     assert board.replace_settings(b"second\xff")
     assert board.settings(7) == b"second\xff"
@@ -218,13 +219,12 @@ def test_reception_goes_on_after_an_overrun(board):
 # ---- Tightly coupled memories -----------------------------------------------------------------
 
 
-def test_kernels_run_from_the_itcm_if_wanted(image):
+def test_kernels_run_from_the_itcm_if_wanted(program):
     counts = {}
     for name in BIG:
-        board = Board(name, image(name).elf)
-        board.boot()
+        board = Commands(name, program(name).elf)
+        board.exchange()
         blocks: list[int] = []
-        import unicorn
 
         def note(uc, address, size, data, blocks=blocks):
             blocks.append(address)
