@@ -237,13 +237,16 @@ def _compile(
     flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
     flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
     flags += [f"-I{include.resolve()}" for include in include_dirs]
+    application = {firmware_dir() / "app", firmware_dir() / "port"}
     folders = sorted({path.resolve().parent for path in sources})
     flags += [f"-ffile-prefix-map={path}=." for path in folders]
 
     def compile_one(numbered: tuple[int, Path]) -> str:
         number, source = numbered
         built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
-        _run([GCC, *flags, "-c", str(source.resolve()), "-o", built], target, folder)
+        # The application is not what is timed: small is better than fast.
+        small = ["-Os"] if application & set(source.parents) else []
+        _run([GCC, *flags, *small, "-c", str(source.resolve()), "-o", built], target, folder)
         return built
 
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -302,7 +305,7 @@ def build_host_firmware(
     flags += ["-g", *_SANITIZE] if sanitize else []
     flags += [f"-D{define}" for define in defines]
     flags += [f"-I{path}" for path in (*include_dirs, port, firmware_dir() / "app")]
-    sources = [*sources, *app_sources(), port / "host" / "port.c"]
+    sources = [*sources, *app_sources(), port / "defaults.c", port / "host" / "port.c"]
     _run([CC, *flags, *map(str, sources), "-o", str(program)])
     return program
 
@@ -407,18 +410,19 @@ def run_flasher(
             raise
     if process.returncode == 0:
         return f"{out}\n{err}"
-    told = _told(f"{err}\n{out}") or _status(process.returncode)
+    told = _told(f"{err}\n{out}") if process.returncode > 0 else ""
     refused = _REFUSED.search(err + out)
     raise DeviceError(
-        f"{name} failed: {told}",
+        f"{name} failed: {told or _status(process.returncode)}",
         UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
     )
 
 
 def _told(said: str) -> str:
     """The first line that complains, else the last one."""
-    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [""]
+    told = next((line for line in lines if _COMPLAINT.search(line)), lines[-1])
+    return _LOG_PREFIX.sub("", told)
 
 
 def _status(code: int) -> str:

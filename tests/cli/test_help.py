@@ -17,7 +17,8 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *("taps", "demo", "run", "show", "inspect", "verify", "models", "doctor", "data", "kernels"),
+    *("taps", "demo", "run", "show", "inspect", "verify", "models", "ports", "doctor"),
+    *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5
 

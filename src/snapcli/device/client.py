@@ -134,8 +134,9 @@ class Client:
         return self._unpack(messages.parse_check, self._work(Type.CHECK))
 
     def push_settings(self, block: bytes) -> int:
-        """Replace the settings; the check of those in use now."""
+        """Replace the settings, which ends the stream; the check of those in use now."""
         check = self._unpack(messages.parse_word, self._work(Type.SETTINGS, block))
+        self._has_stream, self._state = False, None
         self.hello()
         return check
 

@@ -73,6 +73,16 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             Figure(f"{target}: overhead of the heads", report["heads_overhead"], "share"),
             Figure(f"{target}: bit-exact", report["bit_exact"], f"of {report['inputs']}"),
         ]
+    if kind == "stream":
+        record = run.record(stage)
+        assert record is not None
+        (name,) = (name for name in record["outputs"] if name.endswith(".json"))
+        report = read_json(run.path(name))
+        frames = report["frames"]
+        return [
+            Figure(f"{target}: stream, bit-exact", report["bit_exact"], f"of {frames}"),
+            Figure(f"{target}: stream, abstained", report["abstained"] / frames, "share"),
+        ]
     return []
 
 

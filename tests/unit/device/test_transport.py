@@ -3,8 +3,10 @@ import os
 
 import pytest
 import serial
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
 
-from snapcli.device import open_port
+from snapcli.device import Link, LinkError, Reason, open_port
 from snapcli.errors import DeviceError
 
 
@@ -52,3 +54,57 @@ def test_a_file_is_no_port(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DeviceError, match="cannot be opened"):
         open_port(str(tmp_path / "file"))
+
+
+def usb(device, serial_number, vid=0x0483, pid=0x374B):
+    port = ListPortInfo(device)
+    port.vid, port.pid, port.serial_number = vid, pid, serial_number
+    return port
+
+
+def test_a_port_is_found_again_under_another_path_by_its_usb_number(monkeypatch):
+    first, second, other = (os.openpty() for _ in range(3))
+    plugged = [usb(os.ttyname(other[1]), "B2"), usb(os.ttyname(first[1]), "A1")]
+    monkeypatch.setattr(list_ports, "comports", lambda: plugged)
+    link = Link(os.ttyname(first[1]))
+    for end in first:
+        os.close(end)
+    with pytest.raises(LinkError, match="went away"):
+        link.read(0.1)
+    plugged[1] = usb(os.ttyname(second[1]), "A1")
+    link.reopen(within_s=1.0)
+    assert link.path == os.ttyname(second[1])
+    os.write(second[0], b"!")
+    assert link.read(0.1) == b"!"
+    link.close()
+    for end in (*second, *other):
+        os.close(end)
+
+
+def test_a_port_without_a_usb_number_is_not_mistaken_for_another(monkeypatch):
+    first, other = os.openpty(), os.openpty()
+    monkeypatch.setattr(list_ports, "comports", lambda: [usb(os.ttyname(other[1]), "B2")])
+    link = Link(os.ttyname(first[1]))
+    for end in first:
+        os.close(end)
+    with pytest.raises(LinkError, match="not back within"):
+        link.reopen(within_s=0.2)
+    for end in other:
+        os.close(end)
+
+
+def test_reading_and_speeds_of_a_port_that_is_gone_say_so():
+    master, slave = os.openpty()
+    link = Link(os.ttyname(slave))
+    os.close(slave)
+    os.close(master)
+    for use in (
+        lambda: link.read(0.0),
+        lambda: link.write(b"x"),
+        lambda: link.drop_input(0.0, 0.1),
+        lambda: setattr(link, "baud", 230400),
+    ):
+        with pytest.raises(LinkError) as caught:
+            use()
+        assert caught.value.reason is Reason.GONE
+    link.close()
