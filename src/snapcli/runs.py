@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -26,12 +26,17 @@ from snapcli.jsontext import dumps
 SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
-STAGES = ("train", "taps", "calibrate", "quantize", "export-c", "flash", "bench")
+STAGES = ("train", "taps", "calibrate", "quantize", "export-c", "flash", "bench", "stream")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps",)
+_ASIDE = ("taps", "stream")
+# What the commands of stages are called, where it is not by the stage's name.
+_COMMANDS = {"stream": "bench --stream"}
 DEFAULT_RUNS_DIR = "runs"
-_PER_TARGET = ("export-c", "flash", "bench")
+_PER_TARGET = ("export-c", "flash", "bench", "stream")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
+
+Writer = Callable[[Path], None]
+"""Writes a file of that name, whatever its suffix says."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class Run:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._manifest = _read_manifest(root)
+        self._mend()
 
     @property
     def name(self) -> str:
@@ -87,7 +93,7 @@ class Run:
     def remedy(self, stage: str) -> str:
         """The command that makes a stage anew."""
         command, _, target = stage.partition("/")
-        parts = ["snap", command]
+        parts = ["snap", _COMMANDS.get(command, command)]
         if target:
             parts += ["--target", target]
         if command == "train":
@@ -171,6 +177,21 @@ class Run:
         outputs = self._manifest["stages"][stage]["outputs"]
         return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
+    def _mend(self) -> None:
+        """Undo, or finish, what a stage was about when it was killed inside of replaced()."""
+        for stage, record in self.records().items():
+            final = self.root / folder_of(stage)
+            old = _aside(final)
+            if not old.is_dir():
+                continue
+            with suppress(OSError):
+                outputs = record["outputs"].items()
+                if any(self._damage(name, digest) for name, digest in outputs):
+                    shutil.rmtree(final, ignore_errors=True)
+                    old.rename(final)
+                else:
+                    shutil.rmtree(old)
+
     @contextmanager
     def write(
         self,
@@ -186,7 +207,9 @@ class Run:
         final = self.root / folder_of(stage)
         with disk_errors(self.root):
             final.parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+            _sweep(final)
+            prefix = f".{final.name}.{os.getpid()}."
+            temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=final.parent))
         try:
             with disk_errors(self.root):
                 yield temporary
@@ -204,13 +227,28 @@ class Run:
 
     def add_json(self, stage: str, after: tuple[str, ...], value: Any) -> Path:
         """<stage>-NNN.json with the next free number; earlier ones stay."""
+        return self.add_files(stage, stage, after, {".json": json_writer(value)})
+
+    def add_files(
+        self, stage: str, base: str, after: tuple[str, ...], writers: Mapping[str, Writer]
+    ) -> Path:
+        """<base>-NNN<suffix> for each suffix, all with the next free number; earlier ones stay.
+
+        The last file is the one that counts as the number's: one that was left without it by a
+        kill is overwritten. Returned is its path.
+        """
         with disk_errors(self.root):
-            base = self.root / stage
-            base.parent.mkdir(parents=True, exist_ok=True)
-            path = base.with_name(f"{base.name}-{_next_number(base.parent, base.name):03d}.json")
-            write_json(path, value)
-            self._record(stage, after, {str(path.relative_to(self.root)): sha256(path)}, None)
-        return path
+            first = self.root / base
+            first.parent.mkdir(parents=True, exist_ok=True)
+            suffixes = list(writers)
+            number = _next_number(first.parent, first.name, suffixes[-1])
+            paths = {s: first.with_name(f"{first.name}-{number:03d}{s}") for s in suffixes}
+            for suffix, path in paths.items():
+                with whole_file(path) as partial:
+                    writers[suffix](partial)
+            outputs = {str(path.relative_to(self.root)): sha256(path) for path in paths.values()}
+            self._record(stage, after, outputs, None)
+        return paths[suffixes[-1]]
 
     def _record(
         self, stage: str, after: tuple[str, ...], outputs: dict[str, str], seed: int | None
@@ -256,9 +294,9 @@ def create_run(runs_dir: Path, prefix: str) -> Run:
     return Run(root.resolve())
 
 
-def _next_number(folder: Path, prefix: str) -> int:
-    """One more than the largest NNN among <prefix>-NNN[.json] in the folder."""
-    pattern = re.compile(re.escape(prefix) + r"-(\d+)(\.json)?")
+def _next_number(folder: Path, prefix: str, suffix: str = "") -> int:
+    """One more than the largest NNN among <prefix>-NNN<suffix> in the folder."""
+    pattern = re.compile(re.escape(prefix) + r"-(\d+)" + re.escape(suffix))
     found = (pattern.fullmatch(p.name) for p in folder.iterdir())
     return max((int(f.group(1)) for f in found if f), default=0) + 1
 
@@ -321,7 +359,14 @@ def _write_manifest(root: Path, manifest: dict[str, Any]) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replaces the file as a whole."""
     with whole_file(path) as partial:
-        partial.write_text(dumps(value) + "\n")
+        json_writer(value)(partial)
+
+
+def json_writer(value: Any) -> Writer:
+    def write(path: Path) -> None:
+        path.write_text(dumps(value) + "\n")
+
+    return write
 
 
 @contextmanager
@@ -349,10 +394,33 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _aside(final: Path) -> Path:
+    return final.with_name(f".{final.name}.old")
+
+
+def _sweep(final: Path) -> None:
+    """Remove the temporary folders of killed stages; a process that lives keeps its own."""
+    pattern = re.compile(re.escape(f".{final.name}.") + r"(\d+)\.\w+")
+    for path in final.parent.iterdir():
+        found = pattern.fullmatch(path.name)
+        if found and not _lives(int(found[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True
+
+
 @contextmanager
 def replaced(temporary: Path, final: Path) -> Iterator[None]:
     """Puts a folder in the place of another, which comes back if the block fails."""
-    old = final.with_name(f".{final.name}.old")
+    old = _aside(final)
     shutil.rmtree(old, ignore_errors=True)
     if final.exists():
         final.rename(old)

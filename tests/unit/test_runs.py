@@ -18,6 +18,7 @@ from snapcli.runs import (
     create_run,
     disk_errors,
     folder_of,
+    json_writer,
     new_run,
     open_run,
     read_json,
@@ -145,6 +146,72 @@ def test_reports_are_numbered_and_stay(run: Run) -> None:
     assert run.add_json("bench/qemu-m7", (), {}).name == "qemu-m7-001.json"
     paths[1].write_text("{}")
     assert run.state("bench/qemu-m4").status == "damaged"
+
+
+def test_files_that_belong_together_share_a_number(run: Run) -> None:
+    chain(run)
+
+    def arrays(path: Path) -> None:
+        path.write_bytes(b"arrays")
+
+    def add() -> Path:
+        files = {".npz": arrays, ".json": json_writer({})}
+        return run.add_files("stream/qemu-m4", "bench/qemu-m4-stream", ("flash/qemu-m4",), files)
+
+    assert add().name == "qemu-m4-stream-001.json"
+    # What a kill left without its report is overwritten by the next.
+    (run.path("bench") / "qemu-m4-stream-002.npz").write_bytes(b"half")
+    assert add().name == "qemu-m4-stream-002.json"
+    assert run.path("bench/qemu-m4-stream-002.npz").read_bytes() == b"arrays"
+    record = run.record("stream/qemu-m4")
+    assert record
+    assert {Path(name).suffix for name in record["outputs"]} == {".npz", ".json"}
+    # A stream is no bench, and its command is not called like it.
+    assert run.add_json("bench/qemu-m4", (), {}).name == "qemu-m4-001.json"
+    assert run.remedy("stream/qemu-m4") == "snap bench --stream --target qemu-m4"
+
+
+# ---- Killed while a folder takes the place of another ------------------------
+
+
+def killed(run: Run, stage: str, steps: int) -> None:
+    """What is left of writing a stage anew, if it is killed after so many of its steps."""
+    final = run.path(folder_of(stage))
+    old, new = final.with_name(f".{final.name}.old"), final.with_name(f".{final.name}.999999999.ab")
+    new.mkdir()
+    (new / "result.txt").write_text("half")
+    if steps > 0:
+        final.rename(old)
+    if steps > 1:
+        new.rename(final)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_killed_stage_leaves_the_one_before(run: Run, steps: int) -> None:
+    chain(run)
+    before = tree(run.root)
+    killed(run, "flash/qemu-m4", steps)
+    again = Run(run.root)
+    assert again.state("flash/qemu-m4").status == "done"
+    put(again, "flash/qemu-m4", ("export-c/qemu-m4",))
+    assert set(tree(run.root)) == set(before)
+
+
+def test_a_stage_killed_when_all_was_done_is_done(run: Run) -> None:
+    chain(run)
+    final = run.path("build/qemu-m4")
+    (final.with_name(".qemu-m4.old")).mkdir()
+    again = Run(run.root)
+    assert again.state("flash/qemu-m4").status == "done"
+    assert [p.name for p in final.parent.iterdir()] == ["qemu-m4"]
+
+
+def test_the_folder_of_a_stage_that_still_runs_is_left_alone(run: Run) -> None:
+    chain(run)
+    mine = run.path(f"build/.qemu-m4.{os.getpid()}.ab")
+    mine.mkdir()
+    put(run, "flash/qemu-m4", ("export-c/qemu-m4",))
+    assert mine.is_dir()
 
 
 def test_folders_follow_the_stage() -> None:

@@ -1,28 +1,59 @@
 """snap bench"""
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
+from snapcli.cli import measured
 from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
 from snapcli.config import override
+from snapcli.errors import InterruptedRunError, UsageError
+
+if TYPE_CHECKING:
+    from snapcli.runs import Run
 
 EXAMPLES = (
     "snap bench",
     "snap bench --inputs 1000 --json",
-    "snap bench --port /dev/ttyACM0",
+    "snap bench --port /dev/ttyACM0 --layers",
+    "snap bench --target small-mcu --power-trace trace.csv --supply-voltage 3.3",
+    "snap bench --stream --limit 1000",
 )
 
 
 def bench(
     target: TargetName = None,
     port: Annotated[
-        str | None, typer.Option(help="Serial port of a board; without it the emulator runs.")
+        str | None,
+        typer.Option(help="Serial port of a board; without it the only one, or the emulator."),
     ] = None,
-    inputs: Annotated[int | None, typer.Option(help="Inferences to time and to check.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Inferences before the timed ones.")] = None,
+    inputs: Annotated[
+        int | None, typer.Option(help="Inferences to time and to check: 1000 on a board.")
+    ] = None,
+    warmup: Annotated[
+        int | None, typer.Option(help="Inferences before the timed ones: 100 on a board.")
+    ] = None,
+    layers: Annotated[bool, typer.Option("--layers", help="Show every layer's cost.")] = False,
+    power_trace: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Trace (.csv) of a power analyser: of this bench with --port, else of the newest.",
+        ),
+    ] = None,
+    supply_voltage: Annotated[
+        float | None, typer.Option(min=0.1, max=60.0, help="Volts, for a trace of the current.")
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Play the evaluation stream instead, and store it.")
+    ] = False,
+    split: Annotated[str | None, typer.Option(help="Whose stream: test (default) or dev.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first frames of the stream.")
+    ] = None,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
@@ -30,10 +61,54 @@ def bench(
     """Time the firmware, check its answers bit for bit."""
     from snapcli.runs import open_run
     from snapcli.stages.bench import bench as stage
+    from snapcli.stages.energy import PowerTrace
     from snapcli.stages.recipe import run_recipe
 
+    timed = {"--inputs": inputs, "--warmup": warmup, "--power-trace": power_trace}
+    _refuse(timed if stream else {"--split": split, "--limit": limit}, stream)
+    if supply_voltage is not None and power_trace is None:
+        raise UsageError("--supply-voltage is for a power trace", "Give --power-trace as well.")
     chosen = open_run(run, runs_dir)
-    options = override(run_recipe(chosen).bench, inputs=inputs, warmup=warmup)
+    if stream:
+        _stream(chosen, target, port, split or "test", limit, json)
+        return
+    options = override(
+        run_recipe(chosen).bench,
+        inputs=inputs,
+        warmup=warmup,
+        board_inputs=inputs,
+        board_warmup=warmup,
+    )
+    trace = PowerTrace(power_trace, supply_voltage) if power_trace else None
     with console.progress("bench") as on_progress:
-        report = stage(chosen, target, options, port, on_progress)
-    console.print_json(report) if json else render.bench(report)
+        report = stage(chosen, target, options, port, trace, on_progress)
+    console.print_json(report) if json else measured.bench(report, layers)
+
+
+def _refuse(options: Mapping[str, object], stream: bool) -> None:
+    """Options that mean nothing with, or without, --stream."""
+    for name, value in options.items():
+        if value is not None:
+            how = "not for --stream" if stream else "for --stream alone"
+            raise UsageError(f"{name} is {how}", "Leave one of the two out.")
+
+
+def _stream(
+    run: "Run", target: str | None, port: str | None, split: str, limit: int | None, json: bool
+) -> None:
+    from snapcli.stages.stream import stream as stage
+
+    with console.progress("stream") as on_progress:
+        try:
+            report = stage(run, target, split, limit, port, on_progress)
+        except KeyboardInterrupt:
+            raise InterruptedRunError(
+                "the stream was interrupted; what was played is kept",
+                "The same command goes on from there.",
+            ) from None
+    if json:
+        console.print_json(report)
+        return
+    record = run.record(f"stream/{report.target}")
+    assert record is not None
+    measured.stream(report, [str(run.path(name)) for name in record["outputs"]])

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from snapcli.metrics.detection import Detection, ErrorDetection
     from snapcli.score.calibration import DetectionReport
     from snapcli.score.promise import Promise
-    from snapcli.stages.bench import BenchReport
     from snapcli.stages.calibrate import CalibrateReport, ControllerReport
     from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
     from snapcli.stages.export_c import ExportReport
@@ -451,48 +450,21 @@ def flash(report: "FlashReport") -> None:
         console.say(f"Built {report.image}; written to no board.")
 
 
-def undecided(report: "BenchReport") -> list[tuple[str, str]]:
-    """A row where not all decisions could be compared."""
-    if report.decisions_compared == report.inputs:
-        return []
-    said = f"{report.decisions_compared} of {report.inputs}"
-    return [("decisions compared", f"{said}, then a repeated request moved the controller")]
-
-
-def bench(report: "BenchReport") -> None:
-    unit, timing = report.counter, report.timing
-    rows = [
-        ("bit-exact", f"{report.bit_exact} of {report.inputs}"),
-        *undecided(report),
-        (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
-        (f"{unit}, min - max", f"{timing.minimum:,} - {timing.maximum:,}"),
-    ]
-    if report.mean_us is not None:
-        rows.append(("microseconds, mean", f"{report.mean_us:,.1f}"))
-    if report.timing_without_heads and report.heads_overhead is not None:
-        plain = report.timing_without_heads.mean
-        rows.append((f"{unit} without heads", f"{plain:,.0f}"))
-        rows.append(("overhead of the heads", f"{100 * report.heads_overhead:.2f} %"))
-    shares = ", ".join(f"{stage} {percent(share)}" for stage, share in report.stage_share.items())
-    flash_, plain_ = report.size, report.size_without_heads
-    rows += [
-        ("share of each stage", shares),
-        (
-            "flash",
-            f"{size(flash_.flash_bytes)} of {size(report.flash_limit_bytes)}, "
-            f"heads {size(flash_.flash_bytes - plain_.flash_bytes)}",
-        ),
-        (
-            "RAM, stack included",
-            f"{size(flash_.ram_bytes)} of {size(report.ram_limit_bytes)}, "
-            f"heads {size(flash_.ram_bytes - plain_.ram_bytes)}",
-        ),
-        (
-            "stack, high-water mark",
-            f"{size(report.stack.used_bytes)} of {size(report.stack.reserved_bytes)}",
-        ),
-    ]
-    console.pairs(f"bench: {report.run} on {report.target} ({report.part})", rows)
+def library(report: "FlashReport") -> None:
+    with_, without = report.size, report.size_without_heads
+    console.table(
+        f"library: {report.run} for {report.target}, before the linker leaves anything out",
+        ("", "with heads", "without"),
+        [
+            ("flash", size(with_.flash_bytes), size(without.flash_bytes)),
+            ("RAM without stack", size(with_.ram_bytes), size(without.ram_bytes)),
+        ],
+    )
+    console.say(f"Built {report.image}; its headers are in include/ beside it.")
+    console.say(
+        "Write port_board, port_uart_poll(), port_uart_write() and port_counter() of port.h, call"
+        " app_run(), and link it: docs/porting.md."
+    )
 
 
 def sources(found: "Sequence[SourceView]") -> None:

@@ -54,10 +54,13 @@ class Stream:
     def __len__(self) -> int:
         return sum(len(segment) for segment in self.segments)
 
-    def frames(self) -> Iterator[Frames]:
-        """One segment after the other; only the one that is worked on is in memory."""
+    def frames(self, start: int = 0) -> Iterator[Frames]:
+        """One segment after the other; only the one that is worked on is in memory. Those that end
+        before frame `start` are left out."""
         for segment in self.segments:
-            yield Frames(segment, self._inputs(segment), self._labels(segment))
+            if segment.first + len(segment) <= start:
+                continue
+            yield Frames(segment, self._inputs(segment), self.labels(segment))
 
     def _inputs(self, segment: Segment) -> Inputs:
         data = self.dataset
@@ -69,7 +72,8 @@ class Stream:
             data.shifted(self.split, segment.rows, segment.condition, segment.severity, self.seed)
         )
 
-    def _labels(self, segment: Segment) -> NDArray[np.int64]:
+    def labels(self, segment: Segment) -> NDArray[np.int64]:
+        """[frames of the segment]; FOREIGN where there is no right answer."""
         if segment.kind == "foreign":
             return np.full(len(segment), FOREIGN, np.int64)
         return self.dataset.split(self.split).y[segment.rows]

@@ -1,72 +1,188 @@
-"""Decisions of a controller, where a request had to be sent again."""
+"""What bench does with a device, and what it makes of the answers."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from snapcli import fixedpoint as fx
-from snapcli.device.protocol import Inference
-from snapcli.errors import CheckError
-from snapcli.graph.monitor import Monitor
-from snapcli.stages.bench import _check_answers, _timed
+from snapcli.device import Profile, Stack
+from snapcli.errors import ArtifactError, UsageError
+from snapcli.jsontext import dumps
+from snapcli.metrics.timing import timing
+from snapcli.runs import Run, create_run
+from snapcli.stages.bench import measure, microseconds
+from snapcli.stages.bench_report import (
+    PROFILED,
+    SCHEMA,
+    BenchReport,
+    report_from,
+    stage_costs,
+    step_costs,
+)
+from snapcli.stages.energy import PowerTrace, with_energy
+from snapcli.stages.exact import Reference
+from snapcli.stages.flash import ImageSize
+from snapcli.targets import load_target
 
-from ..tiny_monitor import random_inputs, tiny_body, tiny_monitor
+from ..tiny_monitor import random_inputs
+from .fake_device import HELLO, STEP, FakeDevice, controlled
 
 INPUTS = random_inputs(60, seed=3)
+EXPORTED = {
+    "steps": [
+        {"name": "stem CONV_2D", "stage": "backbone"},
+        {"name": "stem head", "stage": "heads"},
+        {"name": "score and map", "stage": "map"},
+    ],
+    "layers": [{"name": "stem", "operator": "CONV_2D", "macs": 200}],
+}
 
 
-def controlled() -> Monitor:
-    decision = tiny_monitor().decision
-    controller = fx.budget_of(0.1, 0.2, 0.1, decision.threshold_q16)
-    return Monitor(tiny_body(), replace(decision, controller=controller))
-
-
-class Device:
-    """Answers as the firmware does; the answer to input `lost` gets lost once."""
-
-    def __init__(self, monitor: Monitor, lost: int | None = None) -> None:
-        self.monitor, self.lost, self.repeats = monitor, lost, 0
-        self.asked: list[np.ndarray] = []  # since the last HELLO
-        self.greeted = 0
-
-    def hello(self) -> None:
-        self.asked, self.greeted = [], self.greeted + 1
-
-    def infer(self, data: bytes) -> Inference:
-        x = np.frombuffer(data, np.int8).reshape(INPUTS.shape[1:])
-        self.asked.append(x)
-        if self.greeted and len(self.asked) - 1 == self.lost:
-            self.repeats += 1
-            self.asked.append(x)
-        s = self.monitor.replay(self.monitor.run(np.stack(self.asked)))
-        return Inference(
-            int(s.predicted[-1]),
-            bool(s.abstain[-1]),
-            int(s.score_q16[-1]),
-            int(s.uncertainty_q16[-1]),
-            tuple(s.surprisal_q16[-1].tolist()),
-            tuple(s.logits[-1].tolist()),
-            1,
-        )
-
-
-@pytest.mark.parametrize("warmup", [0, 7])
+@pytest.mark.parametrize("warmup", [0, 7, 70])
 def test_the_stream_starts_after_the_warm_up(warmup: int) -> None:
-    monitor = controlled()
-    answers, steady = _timed(Device(monitor), INPUTS, warmup, lambda n: None)  # type: ignore[arg-type]
-    assert steady == len(INPUTS)
-    expected = monitor.replay(monitor.run(INPUTS))
-    assert np.any(expected.abstain != monitor.run(INPUTS).abstain)
-    _check_answers(answers, expected, "", steady)
+    device = FakeDevice(controlled())
+    told: list[int] = []
+    measured = measure(device, INPUTS, warmup, told.append)  # type: ignore[arg-type]
+    expected = Reference(controlled()).answers(INPUTS)
+    assert [replace(a, count=0) for a in measured.answers] == expected
+    assert told == list(range(1, 61))
+    assert len(measured.profiles) == PROFILED
+    # The timed runs are the last ones: a power trace is cut by that.
+    assert device.asked[warmup:] == [x.tobytes() for x in INPUTS]
+    assert measured.timing.mean == np.mean([a.count for a in measured.answers])
+    assert np.all(np.diff(measured.timing.histogram.edges) % STEP == 0)
 
 
-def test_after_a_repeated_request_decisions_are_not_compared() -> None:
-    monitor = controlled()
-    expected = monitor.replay(monitor.run(INPUTS))
-    lost = int(np.flatnonzero(expected.abstain)[0])  # a second step moves the threshold away
-    answers, steady = _timed(Device(monitor, lost), INPUTS, 0, lambda n: None)  # type: ignore[arg-type]
-    assert steady == lost
-    _check_answers(answers, expected, "", steady)
-    with pytest.raises(CheckError, match="decision of input"):
-        _check_answers(answers, expected, "", len(answers))
+def test_steps_have_names_stages_and_work() -> None:
+    device = FakeDevice(controlled())
+    profiles = [device.profile(INPUTS[0].tobytes())] * 2
+    profiles[1] = Profile(profiles[0].inference, (800, 300, 300))
+    steps = step_costs(profiles, EXPORTED)
+    assert [(s.name, s.stage, s.mean, s.macs) for s in steps] == [
+        ("stem CONV_2D", "backbone", 700, 200),
+        ("stem head", "heads", 300, 0),
+        ("score and map", "map", 200, 0),
+    ]
+    assert sum(s.share for s in steps) == pytest.approx(1)
+    stages = stage_costs((*steps, replace(steps[0], name="other", mean=100)))
+    assert [(s.name, s.mean, s.macs) for s in stages] == [
+        ("backbone", 800, 400),
+        ("heads", 300, 0),
+        ("map", 200, 0),
+    ]
+
+
+def test_only_time_is_told_in_microseconds() -> None:
+    assert microseconds(HELLO) is None
+    board = replace(HELLO, is_emulator=False, counter_unit="cycles", counter_step=1)
+    assert microseconds(replace(board, counter_hz=80_000_000)) == pytest.approx(1 / 80)
+    host = replace(HELLO, is_emulator=False, counter_unit="nanoseconds", counter_step=1000)
+    assert microseconds(replace(host, counter_hz=1_000_000)) == pytest.approx(1e-3)
+    assert microseconds(replace(HELLO, is_emulator=False)) is None
+
+
+# ---- Energy -----------------------------------------------------------------
+
+CYCLES = timing(np.array([8000, 8000, 8000, 8000]))
+
+
+def report(inputs: int = 4, warmup: int = 2) -> BenchReport:
+    """Of a board at 80 MHz whose inferences take 100 us."""
+    costs = step_costs([FakeDevice(controlled()).profile(INPUTS[0].tobytes())], EXPORTED)
+    return BenchReport(
+        schema=SCHEMA,
+        run="digits-001",
+        target="small-mcu",
+        part="STM32L432KC",
+        model_id=HELLO.model_id,
+        settings_check=1,
+        image_crc=2,
+        warmup=warmup,
+        inputs=inputs,
+        bit_exact=inputs,
+        repeats=0,
+        restarts=0,
+        counter="cycles",
+        counter_hz=80_000_000,
+        timing=CYCLES,
+        timing_us=CYCLES.scaled(1 / 80),
+        macs=1000,
+        count_per_mac=8.0,
+        timing_without_heads=None,
+        heads_overhead=None,
+        stages=stage_costs(costs),
+        steps=costs,
+        size=ImageSize(30_000, 9_000),
+        size_without_heads=ImageSize(20_000, 9_000),
+        flash_limit_bytes=262_144,
+        ram_limit_bytes=65_536,
+        stack=Stack(500, 4096),
+        ram_used_bytes=5_404,
+        energy=None,
+        notes=(),
+    )
+
+
+def trace(path: Path, pulses: int, samples: int = 50, period_us: float = 2.0) -> PowerTrace:
+    """0.1 W while an inference runs, which takes samples * period; else 0.02 W."""
+    rows, time = ["time_s,power_w,marker"], 0.0
+    for marker, count in [(0, 20), *[(1, samples), (0, 20)] * pulses]:
+        for _ in range(count):
+            rows.append(f"{time:.9f},{0.1 if marker else 0.02},{marker}")
+            time += period_us * 1e-6
+    path.write_text("\n".join(rows))
+    return PowerTrace(path, None)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    made = create_run(tmp_path / "runs", "digits")
+    made.add_json("bench/small-mcu", (), asdict(report()))
+    return made
+
+
+def test_a_report_is_read_back_as_it_was() -> None:
+    assert report_from(json.loads(dumps(report()))) == report()
+    with pytest.raises(ArtifactError, match="another version"):
+        report_from({"schema": 1})
+
+
+def test_a_trace_is_added_to_the_newest_bench(run: Run, tmp_path: Path) -> None:
+    made = 2 + PROFILED + 4
+    found = with_energy(run, load_target("small-mcu"), trace(tmp_path / "t.csv", made))
+    assert found.energy is not None
+    # 98 us between the first and the last high sample; beside them half of each slope between
+    # 0.02 W and 0.1 W, 1 us with 0.08 W in the mean.
+    assert found.energy.mean_uj == pytest.approx(98 * 0.1 + 2 * 0.08)
+    assert (found.energy.inferences, found.energy.windows) == (4, made)
+    assert found.notes == ()
+    assert replace(found, energy=None) == report()
+    stored = run.path("bench/small-mcu-002.json")
+    assert report_from(json.loads(stored.read_text())) == found
+    assert run.state("bench/small-mcu").status == "done"
+
+
+@pytest.mark.parametrize(
+    ("pulses", "samples", "period_us", "said"),
+    [
+        (9, 50, 2.0, "shows 9 inferences, the bench made 16"),
+        (4, 5, 20.0, "only 5 samples"),
+        (4, 50, 3.0, "150.0 us in the trace and 100.0 us by the device's clock"),
+    ],
+)
+def test_what_is_doubtful_is_said(
+    run: Run, tmp_path: Path, pulses: int, samples: int, period_us: float, said: str
+) -> None:
+    given = trace(tmp_path / "t.csv", pulses, samples, period_us)
+    (note,) = with_energy(run, load_target("small-mcu"), given).notes
+    assert said in note
+
+
+def test_a_trace_needs_its_bench(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no bench of big-mcu"):
+        with_energy(run, load_target("big-mcu"), trace(tmp_path / "t.csv", 4))
+    with pytest.raises(UsageError, match="shows 3 inferences, the bench timed 4"):
+        with_energy(run, load_target("small-mcu"), trace(tmp_path / "t.csv", 3))
+    assert not run.path("bench/small-mcu-002.json").exists()

@@ -1,0 +1,186 @@
+"""What was measured on a device, as tables: bench and stream."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from snapcli import console
+from snapcli.cli.blocks import bar, columns
+from snapcli.cli.render import notes, percent, plural, size
+
+if TYPE_CHECKING:
+    from snapcli.metrics.timing import Timing
+    from snapcli.stages.bench_report import BenchReport, Cost
+    from snapcli.stages.stream import SegmentReport, StreamReport
+
+_SHOWN_STEPS = 10
+_HISTOGRAM_LINES = 4
+_BAR = 20
+
+
+def bench(report: "BenchReport", all_steps: bool) -> None:
+    notes(report.notes)
+    console.pairs(
+        f"bench: {report.run} on {report.target} ({report.part})",
+        [*_times(report), *_memory(report), ("energy", _energy(report)), *_link(report)],
+    )
+    _histogram(report.timing, report.counter, report.inputs)
+    console.table(
+        "stages, with the probe",
+        ("stage", report.counter, *_us_column(report), "share", ""),
+        [_row(cost, report, cost.name) for cost in report.stages],
+    )
+    steps = sorted(report.steps, key=lambda cost: -cost.mean)
+    if all_steps:
+        title, steps = "layers, in the order of work", list(report.steps)
+    else:
+        title = f"the {_SHOWN_STEPS} most expensive layers (all: --layers)"
+        steps = steps[:_SHOWN_STEPS]
+    console.table(
+        title,
+        ("layer", "stage", report.counter, *_us_column(report), "per MAC", "share", ""),
+        [_row(cost, report, cost.name, cost.stage) for cost in steps],
+    )
+
+
+def _times(report: "BenchReport") -> list[tuple[str, str]]:
+    unit, timing, us = report.counter, report.timing, report.timing_us
+    ranks = " / ".join(timing.percentiles)
+    rows = [
+        ("bit-exact", f"{report.bit_exact:,} of {report.inputs:,}"),
+        (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
+        (f"{unit}, min - max", f"{timing.minimum:,.0f} - {timing.maximum:,.0f}"),
+        (f"percentiles {ranks}", " / ".join(f"{v:,.0f}" for v in timing.percentiles.values())),
+        (f"{unit} per MAC", f"{report.count_per_mac:.2f} ({report.macs:,} MAC)"),
+    ]
+    if us:
+        rows += [
+            (
+                "microseconds, mean",
+                f"{us.mean:,.1f} (deviation {us.deviation:,.1f}) at "
+                f"{report.counter_hz / 1e6:g} MHz",
+            ),
+            ("microseconds, min - max", f"{us.minimum:,.1f} - {us.maximum:,.1f}"),
+        ]
+    if report.timing_without_heads and report.heads_overhead is not None:
+        plain = report.timing_without_heads.mean
+        rows.append((f"{unit} without heads", f"{plain:,.0f}"))
+        rows.append(("overhead of the heads", f"{100 * report.heads_overhead:.2f} %"))
+    return rows
+
+
+def _memory(report: "BenchReport") -> list[tuple[str, str]]:
+    whole, plain, stack = report.size, report.size_without_heads, report.stack
+    rows = [
+        (
+            "flash",
+            f"{size(whole.flash_bytes)} of {size(report.flash_limit_bytes)}, "
+            f"heads {size(whole.flash_bytes - plain.flash_bytes)}",
+        ),
+        (
+            "RAM, reserved stack included",
+            f"{size(whole.ram_bytes)} of {size(report.ram_limit_bytes)}, "
+            f"heads {size(whole.ram_bytes - plain.ram_bytes)}",
+        ),
+    ]
+    if stack.reserved_bytes:
+        rows += [
+            ("RAM, data and used stack", size(report.ram_used_bytes)),
+            (
+                "stack, high-water mark",
+                f"{size(stack.used_bytes)} of {size(stack.reserved_bytes)}",
+            ),
+        ]
+    return rows
+
+
+def _energy(report: "BenchReport") -> str:
+    found = report.energy
+    if found is None:
+        is_time = report.timing_us is not None
+        return "not measured (give --power-trace)" if is_time else "not measured (an emulator)"
+    volts = f", at {found.supply_voltage:g} V" if found.supply_voltage else ""
+    return (
+        f"{found.mean_uj:,.2f} uJ per inference (deviation {found.deviation_uj:,.2f}, "
+        f"{found.minimum_uj:,.2f} - {found.maximum_uj:,.2f}), "
+        f"{plural(found.inferences, 'window')}{volts}"
+    )
+
+
+def _link(report: "BenchReport | StreamReport") -> list[tuple[str, str]]:
+    """A row where the line or the device was disturbed."""
+    if not report.repeats and not report.restarts:
+        return []
+    sent = f"{plural(report.repeats, 'request')} sent again"
+    return [("link", f"{sent}, {plural(report.restarts, 'restart')} of the device")]
+
+
+def _histogram(timing: "Timing", unit: str, runs: int) -> None:
+    edges, counts = timing.histogram.edges, timing.histogram.counts
+    if len(counts) < 2:
+        console.say(f"All {runs:,} runs took the same {unit}.")
+        return
+    lines = columns(counts, _HISTOGRAM_LINES)
+    low, high = f"{edges[0]:,.0f}", f"{edges[-1]:,.0f}"
+    axis = low + high.rjust(max(2 * len(counts) - len(low), len(high) + 1))
+    console.say(f"{runs:,} runs by {unit}, {edges[1] - edges[0]:,.0f} to a column:")
+    for line in (*lines, axis):
+        console.say(f"  {line}")
+
+
+def _us_column(report: "BenchReport") -> tuple[str, ...]:
+    return ("us",) if report.timing_us else ()
+
+
+def _row(cost: "Cost", report: "BenchReport", *names: str) -> tuple[str, ...]:
+    cells = [*names, f"{cost.mean:,.0f}"]
+    if report.timing_us:
+        cells.append(f"{cost.mean * report.timing_us.mean / report.timing.mean:,.1f}")
+    if len(names) > 1:
+        cells.append(f"{cost.mean / cost.macs:.2f}" if cost.macs else "")
+    return (*cells, percent(cost.share), bar(cost.share, _BAR))
+
+
+def stream(report: "StreamReport", stored: Iterable[str]) -> None:
+    rows = [
+        ("bit-exact", f"{report.bit_exact:,} of {report.frames:,} frames"),
+        ("abstained", _abstained(report)),
+        (
+            f"{report.counter}, mean",
+            f"{report.timing.mean:,.0f} (deviation {report.timing.deviation:,.0f})",
+        ),
+    ]
+    played = report.frames - report.resumed_at
+    if report.resumed_at:
+        rows.append(("went on from frame", f"{report.resumed_at:,}"))
+    if played:
+        rows.append(("frames in a second", f"{played / max(report.seconds, 1e-9):,.1f}"))
+    rows += _link(report)
+    whole = "" if report.frames == report.planned else f", first {report.frames:,} frames"
+    console.pairs(
+        f"stream: {report.run} on {report.target} ({report.part}), {report.split} data{whole}",
+        rows,
+    )
+    console.table(
+        "what was refused",
+        ("frames", "kind", "abstained", ""),
+        [
+            (f"{frames:,}", kind, percent(abstained / frames), bar(abstained / frames, _BAR))
+            for kind, (frames, abstained) in _by_kind(report.segments).items()
+        ],
+    )
+    console.say(f"Stored: {', '.join(stored)}")
+
+
+def _abstained(report: "StreamReport") -> str:
+    told = percent(report.abstained / report.frames)
+    return f"{told}, budget {percent(report.budget)}" if report.budget is not None else told
+
+
+def _by_kind(segments: "Iterable[SegmentReport]") -> dict[str, tuple[int, int]]:
+    """Frames and abstentions, over all conditions of a kind and severity."""
+    found: dict[str, tuple[int, int]] = {}
+    for segment in segments:
+        kind = f"{segment.kind}, severity {segment.severity}" if segment.severity else segment.kind
+        frames, abstained = found.get(kind, (0, 0))
+        found[kind] = (frames + segment.frames, abstained + segment.abstained)
+    return found

@@ -1,0 +1,97 @@
+"""What a device answered to a stream so far: kept frame by frame, stored as a whole.
+
+While a stream is played, a partial file beside its future place is replaced now and then, so that
+a stream that was cut off, even by a kill, goes on where it was.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.device import Inference, StreamState
+from snapcli.runs import whole_file
+
+# In the types of the wire (SPEC 3.2); time_s is the host's clock, seconds since 1970.
+_SCALARS: dict[str, type] = {
+    "predicted": np.int32,
+    "abstain": np.bool_,
+    "score_q16": np.uint32,
+    "uncertainty_q16": np.uint32,
+    "count": np.uint64,
+    "rate_q24": np.int32,
+    "threshold_q24": np.int32,
+}
+_ROWS: dict[str, type] = {"surprisal_q16": np.uint32, "logits": np.int8}
+_TIME, _IDENTITY = "time_s", "identity"
+
+
+@dataclass(eq=False)
+class FrameLog:
+    """arrays: name -> [frames] or [frames, ...], of which the first `done` count."""
+
+    arrays: dict[str, NDArray[Any]]
+    done: int = 0
+
+    @classmethod
+    def empty(cls, frames: int, taps: int, classes: int) -> Self:
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, dtype in _SCALARS.items():
+            arrays[name] = np.zeros(frames, dtype)
+        for (name, dtype), width in zip(_ROWS.items(), (taps, classes), strict=True):
+            arrays[name] = np.zeros((frames, width), dtype)
+        arrays[_TIME] = np.zeros(frames, np.float64)
+        return cls(arrays)
+
+    @property
+    def state(self) -> StreamState | None:
+        """Where the stream stands; None at its start."""
+        if not self.done:
+            return None
+        last = self.done - 1
+        rate, threshold = (int(self.arrays[n][last]) for n in ("rate_q24", "threshold_q24"))
+        return StreamState(rate, threshold)
+
+    def add(self, answer: Inference, time_s: float) -> None:
+        for name in (*_SCALARS, *_ROWS):
+            self.arrays[name][self.done] = getattr(answer, name)
+        self.arrays[_TIME][self.done] = time_s
+        self.done += 1
+
+    def answer(self, frame: int) -> Inference:
+        """What add() was given for it."""
+        values = {name: self.arrays[name][frame].tolist() for name in _SCALARS}
+        values |= {name: tuple(self.arrays[name][frame].tolist()) for name in _ROWS}
+        return Inference(**values)
+
+    # ---- The partial file --------------------------------------------------
+
+    def save(self, path: Path, identity: Mapping[str, Any]) -> None:
+        """Replaces the file as a whole. identity: what the stream and the device are."""
+        held = {name: values[: self.done] for name, values in self.arrays.items()}
+        held[_IDENTITY] = np.array(json.dumps(identity, sort_keys=True))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as partial, partial.open("wb") as file:
+            np.savez(file, allow_pickle=False, **held)
+
+    def restore(self, path: Path, identity: Mapping[str, Any]) -> None:
+        """Takes up what the file holds, if it can be read, is of the same stream and fits."""
+        try:
+            with np.load(path, allow_pickle=False) as held:
+                if str(held[_IDENTITY]) != json.dumps(identity, sort_keys=True):
+                    return
+                found = {name: held[name] for name in self.arrays}
+        except (OSError, EOFError, KeyError, ValueError, BadZipFile):
+            return
+        done = len(found[_TIME])
+        for name, values in self.arrays.items():
+            if found[name].shape != (done, *values.shape[1:]) or done > len(values):
+                return
+        for name, values in self.arrays.items():
+            values[:done] = found[name]
+        self.done = done
