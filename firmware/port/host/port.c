@@ -95,8 +95,8 @@ void port_uart_write(uint8_t byte)
     sent[sent_count++] = byte;
 }
 
-/* One port has both ends of a pty in common: who wants to know whether two sides have the same
- * rate stands between two of them. */
+/* The two ends of a pty share one rate: who wants to know whether two sides are at the same one
+ * stands between two of them. */
 bool port_uart_set_baud(uint32_t baud)
 {
     static const struct {
@@ -144,8 +144,6 @@ static void open_pty(void)
     mode.c_cflag = CS8 | CREAD | CLOCAL;
     mode.c_cc[VMIN] = 1;
     mode.c_cc[VTIME] = 0;
-    cfsetispeed(&mode, B115200);
-    cfsetospeed(&mode, B115200);
     /* Our own hand on the far end keeps the pty alive while others come and go. */
     if (tcsetattr(pty, TCSANOW, &mode) || open(ptsname(pty), O_RDWR | O_NOCTTY) < 0) {
         fail("pty");
@@ -162,25 +160,6 @@ uint32_t port_counter(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint32_t)((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
-}
-
-void port_counter_align(void)
-{
-}
-
-void port_marker(bool high)
-{
-    (void)high;
-}
-
-uint32_t port_irq_mask(void)
-{
-    return 0;
-}
-
-void port_irq_restore(uint32_t state)
-{
-    (void)state;
 }
 
 /* ---- Flash ---------------------------------------------------------------------- */
@@ -232,16 +211,6 @@ struct port_image port_image(void)
     return (struct port_image){table, sizeof table, host.damaged ? 0 : 0xCBF43926u};
 }
 
-uint32_t port_stack_used_bytes(void)
-{
-    return 0;
-}
-
-uint32_t port_stack_reserved_bytes(void)
-{
-    return 0;
-}
-
 /* ---- Start ---------------------------------------------------------------------- */
 
 static void on_signal(int number)
@@ -251,10 +220,10 @@ static void on_signal(int number)
 
 _Noreturn void port_restart(void)
 {
-    char kept[64];
+    char kept[32];
     flush();
     /* The new program finds the console and the settings where they are. */
-    snprintf(kept, sizeof kept, "%d %d %d %d", host.in, host.out, host.is_pty, host.settings);
+    snprintf(kept, sizeof kept, "%d %d", host.in, host.settings);
     setenv("SNAP_HOST_KEPT", kept, 1);
     execvp(host.arguments[0], host.arguments);
     perror("restart");
@@ -264,9 +233,8 @@ _Noreturn void port_restart(void)
 void port_init(void)
 {
     const char *kept = getenv("SNAP_HOST_KEPT");
-    int is_pty;
-    if (kept && sscanf(kept, "%d %d %d %d", &host.in, &host.out, &is_pty, &host.settings) == 4) {
-        host.is_pty = is_pty;
+    if (kept && sscanf(kept, "%d %d", &host.in, &host.settings) == 2) {
+        host.out = host.is_pty ? host.in : host.out;
     } else {
         if (host.is_pty) {
             open_pty();
@@ -274,6 +242,7 @@ void port_init(void)
         open_settings();
         fcntl(host.in, F_SETFL, fcntl(host.in, F_GETFL) | O_NONBLOCK);
     }
+    port_uart_set_baud(115200);
     map_settings();
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, 0);
 }

@@ -450,6 +450,23 @@ def flash(report: "FlashReport") -> None:
         console.say(f"Built {report.image}; written to no board.")
 
 
+def library(report: "FlashReport") -> None:
+    with_, without = report.size, report.size_without_heads
+    console.table(
+        f"library: {report.run} for {report.target}, before the linker leaves anything out",
+        ("", "with heads", "without"),
+        [
+            ("flash", size(with_.flash_bytes), size(without.flash_bytes)),
+            ("RAM without stack", size(with_.ram_bytes), size(without.ram_bytes)),
+        ],
+    )
+    console.say(f"Built {report.image}; its headers are in include/ beside it.")
+    console.say(
+        "Write port_board, port_uart_poll(), port_uart_write() and port_counter() of port.h, call"
+        " app_run(), and link it: docs/porting.md."
+    )
+
+
 def sources(found: "Sequence[SourceView]") -> None:
     rows = [("digits", "1,797 handwritten digits, 8x8", "inside scikit-learn")]
     for source in found:

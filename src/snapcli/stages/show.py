@@ -59,9 +59,10 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         ]
     if kind == "flash":
         size = read_json(run.path(f"build/{target}/size.json"))["size"]
+        stack = "included" if load_target(target).port else "not included"
         return [
             Figure(f"{target}: flash", size["flash_bytes"], "bytes"),
-            Figure(f"{target}: RAM, stack included", size["ram_bytes"], "bytes"),
+            Figure(f"{target}: RAM, stack {stack}", size["ram_bytes"], "bytes"),
         ]
     if kind == "bench":
         record = run.record(stage)

@@ -96,14 +96,14 @@ class _Direction:
 
 
 class Line:
-    """Context manager; `path` is the host's end. has_speeds: bytes turn to nonsense where both
-    ends are set to different ones."""
+    """Context manager; `path` is the host's end. With a baud_limit, bytes turn to nonsense where
+    the two ends are set to different rates, or to a higher one."""
 
     def __init__(
-        self, device_path: str, damages: Sequence[Damage] = (), has_speeds: bool = False
+        self, device_path: str, damages: Sequence[Damage] = (), baud_limit: int | None = None
     ) -> None:
         self._device_path = device_path
-        self._has_speeds = has_speeds
+        self._baud_limit = baud_limit
         self._ways = [
             _Direction([damage for damage in damages if damage.direction == direction])
             for direction in (TO_DEVICE, TO_HOST)
@@ -132,18 +132,22 @@ class Line:
         while not self._stop.is_set():
             now = time.monotonic()
             blocked = [ends[1 - way] for way in (0, 1) if self._ways[way].due(now)]
+            # What arrives in between was sent before or after a change of rate: we cannot know.
+            in_step = self._in_step()
             readable, _, _ = select.select(ends, blocked, [], 0.002)
+            in_step = in_step or self._in_step()
             now = time.monotonic()
             for way in (TO_DEVICE, TO_HOST):
                 with contextlib.suppress(OSError):  # an end that is gone
                     if ends[way] in readable:
                         data = os.read(ends[way], 65536)
-                        self._ways[way].put(data if self._in_step() else data[::2], now)
+                        self._ways[way].put(data if in_step else data[::2], now)
                     if data := self._ways[way].due(now):
                         self._ways[way].taken(os.write(ends[1 - way], data))
 
     def _in_step(self) -> bool:
-        if not self._has_speeds:
+        if self._baud_limit is None:
             return True
-        speeds = [termios.tcgetattr(fd)[5] for fd in (self._host, self._device)]
-        return speeds[0] == speeds[1]
+        ours, theirs = (termios.tcgetattr(fd)[5] for fd in (self._host, self._device))
+        # Linux numbers the speeds in their order.
+        return ours == theirs <= getattr(termios, f"B{self._baud_limit}")

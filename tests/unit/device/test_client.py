@@ -31,6 +31,12 @@ HELLO = struct.pack(
 INPUTS = [bytes([7 * i % 256, 31 * i % 256] * (INPUT_BYTES // 2)) for i in range(12)]
 
 
+@pytest.fixture(autouse=True)
+def _short_memory(monkeypatch):
+    """Where the device's memory of half frames does not matter, nobody waits for it."""
+    monkeypatch.setattr("snapcli.device.exchange._FORGOTTEN_S", 0.2)
+
+
 @pytest.fixture
 def device():
     with FakeDevice() as found:
@@ -490,8 +496,9 @@ def test_a_device_that_stops_reading():
     tty.setraw(slave)
     port = open_port(os.ttyname(slave))
     port.write_timeout = 0.1
-    with Client(port, 0.1) as client, pytest.raises(LinkError, match="does not read"):
-        client.hello()
+    with Client(port, 0.1) as client, pytest.raises(LinkError, match="does not read") as caught:
+        client.push_settings(bytes(32768))
+    assert caught.value.reason is Reason.STUCK
     os.close(master)
     os.close(slave)
 

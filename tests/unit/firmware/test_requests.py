@@ -1,0 +1,459 @@
+"""The application's frames (SPEC 3.1 to 3.6), on this machine, over a pty."""
+
+import os
+import random
+import signal
+import struct
+import termios
+import time
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from snapcli import fixedpoint as fx
+from snapcli.device import Client, Fault, Link, LinkError, Reason, Stack
+from snapcli.device.frame import Frame, encode
+from snapcli.device.messages import ErrorCode, Hello, Type, parse_fault, parse_hello
+from snapcli.device.messages import parse_inference as parsed
+
+from .running import Console, running
+from .tiny_model import (
+    ARENA_BYTES,
+    CLASSES,
+    INPUT_BYTES,
+    MODEL_ID,
+    ONE_Q24,
+    OTHER,
+    OWN,
+    RECEIVE_BYTES,
+    STEPS,
+    TAPS,
+    Settings,
+    expected,
+)
+
+IMAGE = b"123456789"  # what the host port calls its image
+
+
+def inputs(count: int, seed: int = 1) -> list[bytes]:
+    generator = random.Random(seed)
+    return [generator.randbytes(INPUT_BYTES) for _ in range(count)]
+
+
+def hello(console: Console) -> Hello:
+    return parse_hello(console.ask(Type.HELLO).payload)
+
+
+def refusal(kind: int, code: ErrorCode, sequence: int) -> Frame:
+    return Frame(Type.ERROR, sequence, bytes([code, kind]))
+
+
+def assert_refused(console: Console, kind: int, payload: bytes, code: ErrorCode) -> None:
+    answer = console.ask(kind, payload)
+    assert answer == refusal(kind, code, answer.sequence)
+
+
+def start(console: Console, payload: bytes = b"") -> None:
+    answer = console.ask(Type.START, payload)
+    assert (answer.type, answer.payload) == (Type.START | 0x80, b"")
+
+
+# ---- Every request -------------------------------------------------------------
+
+
+def test_hello_tells_what_was_built(console):
+    assert hello(console) == Hello(
+        protocol_version=2,
+        model_id=MODEL_ID,
+        target="host",
+        input_bytes=INPUT_BYTES,
+        classes=CLASSES,
+        taps=TAPS,
+        steps=STEPS,
+        arena_bytes=ARENA_BYTES,
+        is_emulator=False,
+        has_heads=True,
+        is_damaged=False,
+        counter_unit="nanoseconds",
+        counter_step=1,
+        counter_hz=10**9,
+        image_crc=zlib.crc32(IMAGE),
+        settings_check=OWN.check,
+        own_settings_check=OWN.check,
+    )
+
+
+def test_a_stream_is_decided_by_the_controller(console):
+    about, data = hello(console), inputs(40)
+    start(console)
+    found = [parsed(console.ask(Type.INFER, x).payload, about) for x in data]
+    u = np.array([expected(x).uncertainty_q16 for x in data], np.uint32)
+    decisions, states = fx.budget_run(OWN.controller, u)
+    assert set(decisions.tolist()) == {False, True}
+    assert [result.abstain for result in found] == decisions.tolist()
+    assert [[result.rate_q24, result.threshold_q24] for result in found] == states.tolist()
+    for x, result in zip(data, found, strict=True):
+        plain = replace(result, count=0, rate_q24=0, threshold_q24=0)
+        assert plain == replace(expected(x), abstain=result.abstain)
+        assert 0 < result.count < 10**9
+
+
+def test_a_stream_goes_on_from_a_known_state(console):
+    about, data = hello(console), inputs(40)
+    start(console)
+    whole = [parsed(console.ask(Type.INFER, x).payload, about) for x in data]
+    assert console.ask(Type.RESTART).payload == b""
+    console.lines()
+    start(console, struct.pack("<ii", whole[19].rate_q24, whole[19].threshold_q24))
+    for x, before in zip(data[20:], whole[20:], strict=True):
+        after = parsed(console.ask(Type.INFER, x).payload, about)
+        assert replace(after, count=0) == replace(before, count=0)
+
+
+def test_a_state_outside_of_its_range_is_limited(console):
+    about = hello(console)
+    start(console, struct.pack("<ii", -5, 2**31 - 1))
+    found = parsed(console.ask(Type.INFER, bytes(INPUT_BYTES)).payload, about)
+    assert found.rate_q24 == 0
+    assert 0 <= found.threshold_q24 <= ONE_Q24
+
+
+def test_profile_selftest_and_text_are_no_part_of_the_stream(console):
+    about, data = hello(console), inputs(10)
+    start(console)
+    alone = [parsed(console.ask(Type.INFER, x).payload, about) for x in data]
+    start(console)
+    for x, before in zip(data, alone, strict=True):
+        payload = console.ask(Type.PROFILE, x).payload
+        profile, steps = payload[: -4 * STEPS], struct.unpack(f"<{STEPS}I", payload[-4 * STEPS :])
+        result = parsed(profile, about)
+        assert (result.predicted, result.abstain) == (expected(x).predicted, expected(x).abstain)
+        assert steps[1] == 0  # the model leaves that step out
+        assert 0 < sum(steps) <= result.count
+        assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 3)
+        assert console.say("infer 1 0")[-1].startswith("m-results-")
+        after = parsed(console.ask(Type.INFER, x).payload, about)
+        assert replace(after, count=0) == replace(before, count=0)
+
+
+def test_stack_and_check(console):
+    assert console.ask(Type.STACK).payload == bytes(8)
+    crc = zlib.crc32(IMAGE)
+    assert struct.unpack("<III", console.ask(Type.CHECK).payload) == (len(IMAGE), crc, crc)
+
+
+# ---- Every refusal ---------------------------------------------------------------
+
+
+def test_unknown_types(console):
+    for kind in (0x00, 0x0B, 0x7E, 0x81, 0xFE, 0xFF):
+        assert_refused(console, kind, b"", ErrorCode.UNKNOWN_TYPE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [
+        *((Type.INFER, n) for n in (0, INPUT_BYTES - 1, INPUT_BYTES + 1)),
+        *((Type.PROFILE, n) for n in (0, INPUT_BYTES - 1, INPUT_BYTES + 1)),
+        *((kind, 1) for kind in (Type.HELLO, Type.STACK, Type.SELFTEST, Type.CHECK)),
+        *((Type.START, n) for n in (1, 7, 9)),
+        *((Type.BAUD, n) for n in (0, 3, 5)),
+        (Type.RESTART, 1),
+    ],
+)
+def test_wrong_lengths(console, kind, length):
+    start(console)
+    assert_refused(console, kind, bytes(length), ErrorCode.WRONG_LENGTH)
+
+
+def test_what_does_not_fit_is_refused_when_its_length_arrives(console):
+    console.write(encode(Frame(Type.INFER, 5, bytes(RECEIVE_BYTES + 1)))[:6])
+    assert console.frames(1) == [refusal(Type.INFER, ErrorCode.TOO_LONG, 5)]
+    console.write(b"\xa5\x5a\x02\x06\xff\xff")
+    assert console.frames(1) == [refusal(Type.INFER, ErrorCode.TOO_LONG, 6)]
+    # The most that fits is read to its end.
+    assert_refused(console, Type.INFER, bytes(RECEIVE_BYTES), ErrorCode.WRONG_LENGTH)
+
+
+def test_a_damaged_frame_is_refused(console):
+    start(console)
+    damaged = bytearray(encode(Frame(Type.INFER, 9, bytes(INPUT_BYTES))))
+    damaged[12] ^= 4
+    console.write(bytes(damaged))
+    assert console.frames(1) == [refusal(Type.INFER, ErrorCode.DAMAGED, 9)]
+
+
+def test_infer_needs_a_stream(console):
+    assert_refused(console, Type.INFER, bytes(INPUT_BYTES), ErrorCode.NO_STREAM)
+    start(console)
+    assert console.ask(Type.INFER, bytes(INPUT_BYTES)).type == Type.INFER | 0x80
+
+
+def test_a_damaged_image_runs_nothing(firmware):
+    with running(firmware, "--damaged") as process:
+        console = process.console
+        about = hello(console)
+        assert about.is_damaged
+        assert about.image_crc == 0
+        start(console)
+        for kind, payload in (
+            (Type.INFER, bytes(INPUT_BYTES)),
+            (Type.PROFILE, bytes(INPUT_BYTES)),
+            (Type.SELFTEST, b""),
+        ):
+            assert_refused(console, kind, payload, ErrorCode.IMAGE_DAMAGED)
+        assert console.say("infer 1") == ["e-[the image is damaged]"]
+        linked, found = struct.unpack("<II", console.ask(Type.CHECK).payload[4:])
+        assert (linked, found) == (0, zlib.crc32(IMAGE))
+
+
+def test_a_build_without_heads(baseline):
+    with running(baseline) as process:
+        console = process.console
+        about = hello(console)
+        assert (about.has_heads, about.taps) == (False, 0)
+        assert (about.settings_check, about.own_settings_check) == (0, 0)
+        assert_refused(console, Type.INFER, bytes(INPUT_BYTES), ErrorCode.NO_STREAM)
+        start(console, struct.pack("<ii", 5, 6))
+        data = bytes([7]) + bytes(15)
+        result = parsed(console.ask(Type.INFER, data).payload, about)
+        assert (result.predicted, result.logits) == (7, expected(data).logits)
+        numbers = (result.abstain, result.score_q16, result.rate_q24, result.threshold_q24)
+        assert (*numbers, result.surprisal_q16) == (False, 0, 0, 0, ())
+        assert_refused(console, Type.SETTINGS, OTHER.pack(), ErrorCode.WRONG_SETTINGS)
+        assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 2)
+
+
+# ---- Once ------------------------------------------------------------------------
+
+
+def test_a_repeated_request_is_answered_again_and_not_carried_out(console):
+    about, (x, y) = hello(console), inputs(2, seed=3)
+    start(console)
+    first = console.frame(Type.INFER, x)
+    answer = console.ask_again(first)
+    # Noise, zeros, damaged frames and text in between change nothing.
+    damaged = encode(first)[:-1] + bytes([encode(first)[-1] ^ 1])
+    console.write(damaged + bytes(2000))
+    assert console.frames(1)[0].type == Type.ERROR
+    console.say("name")
+    assert console.ask_again(first) == answer
+    assert console.ask_again(first) == answer  # with the count of the one run
+    second = parsed(console.ask(Type.INFER, y).payload, about)
+    u = np.array([expected(data).uncertainty_q16 for data in (x, y)], np.uint32)
+    _, states = fx.budget_run(OWN.controller, u)
+    assert [second.rate_q24, second.threshold_q24] == states[1].tolist()
+    # The same input with another number is another request.
+    assert console.ask(Type.INFER, y).payload != answer.payload
+
+
+def test_a_repeated_start_does_not_begin_anew(console):
+    (x,) = inputs(1)
+    begin = console.frame(Type.START)
+    console.ask_again(begin)
+    assert console.ask_again(begin).type == Type.START | 0x80
+    refused = console.frame(Type.INFER, b"")
+    assert console.ask_again(refused) == console.ask_again(refused)
+    assert console.ask(Type.INFER, x).type == Type.INFER | 0x80
+
+
+def test_only_the_last_request_is_remembered(console):
+    about, (x, y) = hello(console), inputs(2)
+    start(console)
+    first = console.frame(Type.INFER, x)
+    before = parsed(console.ask_again(first).payload, about)
+    console.ask(Type.INFER, y)
+    after = parsed(console.ask_again(first).payload, about)
+    assert after.predicted == before.predicted
+    assert after.threshold_q24 != before.threshold_q24
+
+
+# ---- On the line -----------------------------------------------------------------
+
+
+def test_noise_before_a_frame(console):
+    stack = console.frame(Type.STACK)
+    console.write(b"\xa5\x00noise\xa5\xa5" + encode(stack))
+    assert console.frames(1)[0].sequence == stack.sequence
+
+
+def test_zeros_end_a_half_frame(console):
+    console.write(encode(Frame(Type.INFER, 200, bytes(INPUT_BYTES)))[:12])
+    console.write(bytes(10 + RECEIVE_BYTES))
+    assert console.frames(1) == [refusal(Type.INFER, ErrorCode.DAMAGED, 200)]
+    assert hello(console).target == "host"
+    assert console.say("name") == ["m-name-dut-[snap host]"]
+
+
+def test_a_second_of_silence_ends_half_a_frame_and_half_a_line(console):
+    half = encode(Frame(Type.INFER, 200, bytes(INPUT_BYTES)))[:12]
+    console.write(half)
+    time.sleep(0.5)
+    console.write(half[:1])  # still inside of it
+    time.sleep(1.3)
+    assert hello(console).target == "host"
+    console.write(b"na")
+    time.sleep(1.3)
+    assert console.say("name") == ["m-name-dut-[snap host]"]
+
+
+def test_text_and_frames_take_turns(console):
+    requests = [console.frame(Type.HELLO) for _ in range(3)]
+    console.write(b"%".join([b"name", encode(requests[0]) + b"name", encode(requests[1])]))
+    text = console.drain()
+    assert text.count(b"m-name-dut-[snap host]\r\nm-ready\r\n") == 2
+    for request in requests[:2]:
+        assert text.count(bytes([0xA5, 0x5A, 0x81, request.sequence])) == 1
+    # A frame ends a line that was begun before it.
+    console.write(b"na" + encode(requests[2]) + b"me%")
+    answer = console.drain()
+    assert bytes([0xA5, 0x5A, 0x81, requests[2].sequence]) in answer
+    assert answer.endswith(b"e-[unknown command]\r\nm-ready\r\n")
+
+
+def test_baud_changes_after_the_answer_and_falls_back(firmware):
+    with running(firmware) as process:
+        path = process.console.path
+        answer = process.console.ask(Type.BAUD, struct.pack("<I", 921600))
+        assert answer.payload == struct.pack("<I", 921600)
+        assert rate_of(path) == 921600
+        time.sleep(1.5)
+        assert hello(process.console).target == "host"  # it holds for three seconds more
+        time.sleep(2.0)
+        assert rate_of(path) == 921600
+        time.sleep(1.2)
+        assert rate_of(path) == 115200
+        # The same request once more: at the old rate, so it is carried out.
+        assert_refused(process.console, Type.BAUD, struct.pack("<I", 123), ErrorCode.UNKNOWN_BAUD)
+        assert rate_of(path) == 115200
+        request = process.console.frame(Type.BAUD, struct.pack("<I", 460800))
+        for _ in range(2):
+            assert process.console.ask_again(request).payload == struct.pack("<I", 460800)
+            assert rate_of(path) == 460800
+
+
+def rate_of(path: str) -> int:
+    deadline = time.monotonic() + 0.5  # it changes when the answer has left
+    file = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    try:
+        while True:
+            speed = termios.tcgetattr(file)[4]
+            found = {getattr(termios, f"B{r}"): r for r in (115200, 460800, 921600)}[speed]
+            if found != 115200 or time.monotonic() > deadline:
+                return found
+            time.sleep(0.02)
+    finally:
+        os.close(file)
+
+
+# ---- Settings ----------------------------------------------------------------------
+
+
+def push(console: Console, block: bytes) -> int:
+    answer = console.ask(Type.SETTINGS, block)
+    assert answer.type == Type.SETTINGS | 0x80, answer
+    return int.from_bytes(answer.payload, "little")
+
+
+def test_settings_are_taken_kept_and_given_up(firmware, tmp_path):
+    flash = tmp_path / "flash"
+    x = bytes(range(INPUT_BYTES))
+    with running(firmware, "--settings", str(flash)) as process:
+        console = process.console
+        about = hello(console)
+        assert push(console, OTHER.pack(OWN.check)) == OTHER.check
+        # The threshold of a stream was that of other settings.
+        assert_refused(console, Type.INFER, x, ErrorCode.NO_STREAM)
+        start(console, struct.pack("<ii", 7, 8))  # no controller: no state to go on with
+        found = parsed(console.ask(Type.INFER, x).payload, about)
+        assert replace(found, count=0, rate_q24=0, threshold_q24=0) == expected(x, OTHER)
+        assert (found.rate_q24, found.threshold_q24) == OTHER.start()
+        console.ask(Type.RESTART)
+        console.lines()
+        assert hello(console).settings_check == OTHER.check
+    with running(firmware, "--settings", str(flash)) as process:
+        console = process.console
+        about = hello(console)
+        assert (about.settings_check, about.own_settings_check) == (OTHER.check, OWN.check)
+        assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 3)
+        assert push(console, OWN.pack()) == OWN.check
+        assert set(flash.read_bytes()) == {0xFF}
+    with running(firmware, "--settings", str(flash)) as process:
+        assert hello(process.console).settings_check == OWN.check
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"",
+        OTHER.pack(OWN.check)[:-4],
+        OTHER.pack(OWN.check) + bytes(4),
+        b"SNPT" + OTHER.pack(OWN.check)[4:],
+        OTHER.pack(OWN.check)[:-1] + b"\x01",  # its check is wrong
+        OTHER.pack(0),
+        OTHER.pack(OTHER.check),
+        Settings(model_id="0123456789abcdee").pack(OWN.check),
+        Settings(layout=1).pack(OWN.check),
+        Settings(weight_q16=(65536, 1)).pack(OWN.check),
+        Settings(controller=fx.Budget(0, 0, 0, ONE_Q24 + 1)).pack(OWN.check),
+    ],
+)
+def test_settings_for_others_are_refused(console, block):
+    start(console)
+    assert_refused(console, Type.SETTINGS, block, ErrorCode.WRONG_SETTINGS)
+    assert hello(console).settings_check == OWN.check
+    assert console.ask(Type.INFER, bytes(INPUT_BYTES)).type == Type.INFER | 0x80
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        OTHER.pack(0),  # of another image
+        OTHER.pack(OWN.check)[:-1] + b"\x01",
+        Settings(layout=1).pack(OWN.check),
+        bytes(4096),
+    ],
+)
+def test_settings_in_flash_that_are_not_for_this_image_are_not_used(firmware, tmp_path, content):
+    (tmp_path / "flash").write_bytes(content)
+    with running(firmware, "--settings", str(tmp_path / "flash")) as process:
+        assert hello(process.console).settings_check == OWN.check
+
+
+# ---- Faults, and the client of the other side -----------------------------------------
+
+
+def test_a_fault_is_told_in_both_languages_before_the_restart(firmware):
+    with running(firmware) as process:
+        console = process.console
+        start(console)
+        process.process.send_signal(signal.SIGUSR1)
+        told = b""
+        while not told.endswith(b"m-ready\r\n"):
+            told += console.read(5.0)
+        frame, _, text = told.partition(b"\r\ne-[")
+        assert frame[:4] == b"\xa5\x5a\x7e\x00"
+        assert encode(Frame(Type.FAULT, 0, frame[6:-4])) == frame
+        assert parse_fault(frame[6:-4]) == Fault(
+            3, 0x8200, 0x40000000, 0xDEADBEEC, 0x1234, 0x5678, False
+        )
+        assert text.startswith(b"fault 3, pc 00001234, lr 00005678, address deadbeec")
+        assert b"m-init-done\r\n" in text
+        assert_refused(console, Type.INFER, bytes(INPUT_BYTES), ErrorCode.NO_STREAM)
+
+
+def test_the_client_speaks_to_it(firmware):
+    with running(firmware) as process, Client(Link(process.console.path)) as client:
+        assert client.hello().own_settings_check == OWN.check
+        client.start()
+        assert client.infer(bytes(INPUT_BYTES)).predicted == 0
+        assert client.stack() == Stack(0, 0)
+        assert client.push_settings(OTHER.pack(OWN.check)) == OTHER.check
+        client.restart()
+        assert client.hello().settings_check == OTHER.check
+        assert client.text("name") == ["m-name-dut-[snap host]"]
+        with pytest.raises(LinkError) as caught:
+            client.push_settings(b"nonsense")
+        assert caught.value.reason == Reason.REFUSED
