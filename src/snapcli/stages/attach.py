@@ -133,10 +133,11 @@ def _check_image(client: Client, hello: Hello, firmware: Firmware) -> None:
             f"it was linked with {image.linked_crc:08x}",
             f"Flash it again: {firmware.remedy}",
         )
-    built = firmware.sizes.get("image_crc" if hello.has_heads else "image_crc_without_heads")
-    if built is not None and image.bytes and image.linked_crc != built:
+    # Of the image with heads, the one that boards get; 0: a library, linked by somebody else.
+    built = firmware.sizes["image_crc"]
+    if built and hello.has_heads and image.bytes and image.linked_crc != built:
         raise CheckError(
-            f"the device runs another build ({image.linked_crc:08x}) of this model than the run's "
-            f"({built:08x})",
+            f"the device runs another build of this model, {image.linked_crc:08x}, not this run's "
+            f"{built:08x}",
             f"Flash this run's: {firmware.remedy}",
         )

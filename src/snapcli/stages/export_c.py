@@ -288,7 +288,7 @@ def _flash_bytes(
 
 
 def check_fit(target: Target, flash_bytes: int, arena_bytes: int, firmware_bytes: int) -> None:
-    """Raises an error that says by how much the target's limits are exceeded.
+    """Raises an error that says by how much the target's limits are exceeded, where it has any.
 
     firmware_bytes: a monitor of a run is meant for our own firmware, whose flash counts too, and
     with it its RAM; 0 for a model alone.
@@ -301,7 +301,7 @@ def check_fit(target: Target, flash_bytes: int, arena_bytes: int, firmware_bytes
             ("flash", flash, target.flash_bytes),
             ("RAM", ram, target.ram_bytes),
         )
-        if need > limit
+        if limit and need > limit
     ]
     if over:
         raise ConfigError(
