@@ -182,13 +182,13 @@ CONSOLE_HZ = {"small-mcu": 80_000_000, "big-mcu": 54_000_000, "big-mcu-tcm": 54_
 
 
 def is_known(clock_hz: int, baud: int) -> bool:
-    """By exact arithmetic: the nearest divider of 16 bits, 16 at least, comes within 2 %."""
+    """By exact arithmetic: some divider of 16 bits, 16 at least, comes within 2 %."""
     if baud == 0:
         return False
-    divider = round(Fraction(clock_hz, baud))
-    if not 16 <= divider <= 0xFFFF:
-        return False
-    return abs(Fraction(clock_hz, divider) - baud) <= Fraction(baud, 50)
+    return any(
+        16 <= divider <= 0xFFFF and abs(Fraction(clock_hz, divider) / baud - 1) <= Fraction(1, 50)
+        for divider in (clock_hz // baud, clock_hz // baud + 1)
+    )
 
 
 @pytest.mark.parametrize("baud", [9600, 230400, 460800, 921600, 1_000_000, 2_000_000])
@@ -200,8 +200,12 @@ def test_usual_rates_are_known(board, baud):
 
 
 @pytest.mark.parametrize("name", ["small-mcu", "big-mcu"], indirect=True)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@given(baud=st.one_of(st.integers(0, 2**32 - 1), st.integers(500, 6_000_000)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(
+    baud=st.one_of(
+        st.integers(0, 2**32 - 1), st.integers(500, 2_000_000), st.integers(2_000_000, 6_000_000)
+    )
+)
 def test_a_rate_is_known_or_nothing_changes(board, name, baud):
     """Every further answer proves that host and device still understand each other."""
     assert board.set_baud(baud) == is_known(CONSOLE_HZ[name], baud)
