@@ -17,7 +17,7 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *("taps", "demo", "run", "show", "inspect", "verify", "models", "ports", "doctor"),
+    *("taps", "demo", "run", "show", "monitor", "inspect", "verify", "models", "ports", "doctor"),
     *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5
@@ -85,7 +85,7 @@ def test_every_command_says_what_it_does_and_gives_examples(command: str) -> Non
     assert (outcome.code, outcome.err) == (0, "")
     module = importlib.import_module(f"snapcli.cli.{command.replace('-', '_')}")
     text = " ".join(outcome.out.split())
-    assert getattr(module, command.replace("-", "_")).__doc__.strip() in text
+    assert " ".join(getattr(module, command.replace("-", "_")).__doc__.split()) in text
     assert f"Examples: snap {command}" in text
     # An option without a word of help shows as a name and nothing behind it.
     options = outcome.out.partition("Examples:")[0]
