@@ -4,7 +4,7 @@
 #include "port.h"
 
 #define STACK_PAINT 0xC0DEFADEu
-#define STACK_GUARD_BYTES 32u /* the smallest region that the MPU knows */
+#define GUARD_BYTES 0x8000u   /* below the stack; a power of two that divides its address */
 #define INTERRUPTS 112        /* of the part that has most of them, rounded up */
 
 #define SCB_VTOR (*(volatile uint32_t *)0xE000ED08u)
@@ -51,21 +51,17 @@ __attribute__((section(".vectors"), used)) static const struct {
     {port_reset, [1 ... 14 + INTERRUPTS] = fault_entry},
 };
 
-/* Stack that may be used begins here; the guard lies below. */
-static uint32_t *stack_floor(void)
-{
-    return port_stack_limit + STACK_GUARD_BYTES / sizeof *port_stack_limit;
-}
-
-/* Without access, also for privileged code; everything else as without an MPU. */
+/* Nobody may touch the addresses below the stack, which are those below RAM: an overflow
+ * faults there whatever answers on the bus, unless a frame is larger than the guard. The
+ * rest of the memory stays as without an MPU. */
 static void guard_stack(void)
 {
     if (!(MPU_TYPE & 0xFF00u)) {
         return; /* a core without regions */
     }
     MPU_RNR = 0;
-    MPU_RBAR = (uint32_t)port_stack_limit;
-    MPU_RASR = MPU_RASR_XN | (__builtin_ctz(STACK_GUARD_BYTES) - 1) << 1 | 1u;
+    MPU_RBAR = (uint32_t)port_stack_limit - GUARD_BYTES;
+    MPU_RASR = MPU_RASR_XN | (__builtin_ctz(GUARD_BYTES) - 1) << 1 | 1u;
     MPU_CTRL = 1u << 2 | 1u;
     __asm volatile("dsb\n isb" ::: "memory");
 }
@@ -84,7 +80,7 @@ _Noreturn void port_reset(void)
     /* volatile: as a call to memset this loop would paint over its own frame. */
     volatile uint32_t *sp;
     __asm volatile("mov %0, sp" : "=r"(sp));
-    for (volatile uint32_t *word = stack_floor(); word < sp; word++) {
+    for (volatile uint32_t *word = port_stack_limit; word < sp; word++) {
         *word = STACK_PAINT;
     }
     guard_stack();
@@ -129,12 +125,11 @@ __attribute__((used)) static _Noreturn void take_fault(uint32_t sp, uint32_t pc,
                                                   : 0;
     fault.pc = pc;
     fault.lr = lr;
-    fault.stack_overflow =
-        sp < (uint32_t)stack_floor() ||
-        (fault.address - (uint32_t)port_stack_limit < STACK_GUARD_BYTES);
+    fault.stack_overflow = sp < (uint32_t)port_stack_limit ||
+                           (uint32_t)port_stack_limit - 1 - fault.address < GUARD_BYTES;
     SCB_SHCSR &= ~SHCSR_PENDING; /* the stacking of the same fault may have failed too */
 
-    port_fault_frame[6] = (uint32_t)report;
+    port_fault_frame[6] = (uint32_t)report & ~1u;
     port_fault_frame[7] = 1u << 24; /* Thumb */
     __asm volatile("mov sp, %0\n bx %1" ::"r"(port_fault_frame), "r"(0xFFFFFFF9u) : "memory");
     __builtin_unreachable();
@@ -148,7 +143,7 @@ __attribute__((naked)) static void fault_entry(void)
                    "mov r0, sp\n"
                    "movs r1, #0\n"
                    "movs r2, #0\n"
-                   "ldr r3, =port_stack_limit + %c0\n"
+                   "ldr r3, =port_stack_limit\n"
                    "cmp r0, r3\n"
                    "blo 1f\n"
                    "ldr r3, =port_fault_frame\n"
@@ -159,14 +154,14 @@ __attribute__((naked)) static void fault_entry(void)
                    "1: ldr r3, =port_fault_frame\n"
                    "mov sp, r3\n"
                    "b take_fault\n"
-                   ".ltorg\n" ::"i"(STACK_GUARD_BYTES));
+                   ".ltorg\n");
 }
 
 /* ---- Stack and image ------------------------------------------------------ */
 
 uint32_t port_stack_used_bytes(void)
 {
-    const volatile uint32_t *word = stack_floor();
+    const volatile uint32_t *word = port_stack_limit;
     while (word < port_stack_top && *word == STACK_PAINT) {
         word++;
     }

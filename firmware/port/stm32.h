@@ -1,83 +1,120 @@
-/* What both STM32 boards share: USART (the F0/F3/L4/F7 kind), GPIO and the cycle
- * counter of the core. It is the larger part of their ports, so each port.c
- * includes it once, after it has named its STM32_CONSOLE. Polled, because the
- * bench loop has nothing to do while it waits. */
+/* What both STM32 boards share: GPIO, USART (the F0/F3/L4/F7 kind), the marker
+ * pin and the cycle counter of the core. It is the larger part of their ports,
+ * so each port.c includes it once, after it has named
+ *   STM32_CORE_HZ      clock of the core, once port_init() is through
+ *   STM32_CONSOLE      USART of the ST-LINK's serial port, at STM32_CONSOLE_HZ
+ *   STM32_MARKER       GPIO and, with _PIN, its pin: Arduino D2
+ * Polled, because the bench loop has nothing to do while it waits; and without
+ * sleep, in which the cycle counter would stand still. */
 #ifndef STM32_H
 #define STM32_H
 
 #include "port.h"
 
+#define STM32_REGISTER(address) (*(volatile uint32_t *)(address))
+
 struct stm32_usart {
     volatile uint32_t cr1, cr2, cr3, brr, gtpr, rtor, rqr, isr, icr, rdr, tdr;
 };
+#define USART_CR1_UE (1u << 0)
+#define USART_CR1_RE (1u << 2)
+#define USART_CR1_TE (1u << 3)
+#define USART_ISR_ORE (1u << 3) /* and in ICR */
+#define USART_ISR_RXNE (1u << 5)
+#define USART_ISR_TC (1u << 6)
+#define USART_ISR_TXE (1u << 7)
+#define USART_BRR_LEAST 16u /* with 16 samples in a bit */
+#define USART_BRR_MOST 0xFFFFu
+
 struct stm32_gpio {
     volatile uint32_t moder, otyper, ospeedr, pupdr, idr, odr, bsrr, lckr, afr[2];
 };
+
+#define DEMCR STM32_REGISTER(0xE000EDFCu)
+#define DEMCR_TRCENA (1u << 24)
+#define DWT_CTRL STM32_REGISTER(0xE0001000u)
+#define DWT_CTRL_CYCCNTENA (1u << 0)
+#define DWT_CYCCNT STM32_REGISTER(0xE0001004u)
+#define DWT_LAR STM32_REGISTER(0xE0001FB0u)
+
+const struct port_board port_board = {PORT_UNIT_CYCLES, 1, STM32_CORE_HZ, false};
+
+static inline void stm32_pin_mode(struct stm32_gpio *gpio, uint32_t pin, uint32_t mode)
+{
+    gpio->moder = (gpio->moder & ~(3u << pin * 2)) | mode << pin * 2;
+}
 
 static inline void stm32_pin_alternate(struct stm32_gpio *gpio, uint32_t pin, uint32_t function)
 {
     const uint32_t shift = pin % 8 * 4;
     gpio->afr[pin / 8] = (gpio->afr[pin / 8] & ~(0xFu << shift)) | function << shift;
-    gpio->moder = (gpio->moder & ~(3u << (pin * 2))) | 2u << (pin * 2);
+    stm32_pin_mode(gpio, pin, 2);
 }
 
-static inline void stm32_console_start(uint32_t clock_hz)
+static inline void stm32_marker_start(void)
 {
-    STM32_CONSOLE->brr = (clock_hz + 115200u / 2) / 115200u;
-    STM32_CONSOLE->cr1 = 0xDu; /* TE, RE, UE */
+    port_marker(false);
+    STM32_MARKER->otyper &= ~(1u << STM32_MARKER_PIN); /* push-pull */
+    stm32_pin_mode(STM32_MARKER, STM32_MARKER_PIN, 1);
 }
 
-#define STM32_DEMCR (*(volatile uint32_t *)0xE000EDFCu)
-#define STM32_DWT_CTRL (*(volatile uint32_t *)0xE0001000u)
-#define STM32_DWT_CYCCNT (*(volatile uint32_t *)0xE0001004u)
-#define STM32_DWT_LAR (*(volatile uint32_t *)0xE0001FB0u)
-
-const struct port_board port_board = {PORT_UNIT_CYCLES, 1, false};
-
-_Noreturn void port_exit(int status)
+static inline void stm32_counter_start(void)
 {
-    (void)status; /* nobody to tell: a semihosting call without a debugger would fault */
-    port_irq_mask();
-    for (;;) {
-    }
+    DEMCR |= DEMCR_TRCENA;
+    DWT_LAR = 0xC5ACCE55u; /* the M7 keeps the DWT locked; the M4 ignores this */
+    DWT_CTRL |= DWT_CTRL_CYCCNTENA;
+}
+
+uint32_t port_counter(void)
+{
+    return DWT_CYCCNT;
+}
+
+void port_marker(bool high)
+{
+    STM32_MARKER->bsrr = high ? 1u << STM32_MARKER_PIN : 1u << (STM32_MARKER_PIN + 16);
 }
 
 bool port_uart_poll(uint8_t *byte)
 {
-    STM32_CONSOLE->icr = 1u << 3; /* an overrun left standing would stop reception */
-    if (!(STM32_CONSOLE->isr & 1u << 5)) {
+    const uint32_t state = STM32_CONSOLE->isr;
+    if (state & USART_ISR_ORE) {
+        STM32_CONSOLE->icr = USART_ISR_ORE; /* left standing it would stop reception */
+    }
+    if (!(state & USART_ISR_RXNE)) {
         return false;
     }
     *byte = (uint8_t)STM32_CONSOLE->rdr;
     return true;
 }
 
-uint8_t port_uart_read(void)
-{
-    uint8_t byte;
-    while (!port_uart_poll(&byte)) {
-    }
-    return byte;
-}
-
 void port_uart_write(uint8_t byte)
 {
-    while (!(STM32_CONSOLE->isr & 1u << 7)) {
+    while (!(STM32_CONSOLE->isr & USART_ISR_TXE)) {
     }
     STM32_CONSOLE->tdr = byte;
 }
 
-void port_counter_start(void)
+bool port_uart_set_baud(uint32_t baud)
 {
-    STM32_DEMCR |= 1u << 24;     /* TRCENA */
-    STM32_DWT_LAR = 0xC5ACCE55u; /* the M7 keeps the DWT locked; the M4 ignores this */
-    STM32_DWT_CTRL |= 1u;
-    STM32_DWT_CYCCNT = 0;
-}
-
-uint64_t port_counter_read(void)
-{
-    return STM32_DWT_CYCCNT;
+    const uint32_t divider = baud ? (STM32_CONSOLE_HZ + baud / 2) / baud : 0;
+    if (divider < USART_BRR_LEAST || divider > USART_BRR_MOST) {
+        return false;
+    }
+    const uint32_t back = divider * baud; /* the clock again, but for the rounding */
+    const uint32_t error = back > STM32_CONSOLE_HZ ? back - STM32_CONSOLE_HZ
+                                                   : STM32_CONSOLE_HZ - back;
+    if (error > back / 50) {
+        return false;
+    }
+    if (STM32_CONSOLE->cr1 & USART_CR1_UE) {
+        while (!(STM32_CONSOLE->isr & USART_ISR_TC)) {
+        }
+    }
+    STM32_CONSOLE->cr1 = 0; /* the divider may only change while it is off */
+    STM32_CONSOLE->brr = divider;
+    STM32_CONSOLE->cr1 = USART_CR1_TE | USART_CR1_RE | USART_CR1_UE;
+    return true;
 }
 
 #endif

@@ -5,12 +5,13 @@ not a terminal; NO_COLOR is honoured by rich.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -30,6 +31,9 @@ from snapcli.progress import OnProgress, silent
 
 _FILE_WIDTH = 160
 _TREE_WIDTH = 1000
+
+Line = Sequence[tuple[str, str]]
+"""Pieces of text, each with its style."""
 
 
 def _out() -> Console:
@@ -141,3 +145,20 @@ def progress(title: str) -> Iterator[OnProgress]:
             bar.update(task, completed=done, total=total, count=count, detail=detail, eta="eta")
 
         yield advance
+
+
+@contextmanager
+def live() -> Iterator[Callable[[Sequence[Line]], None] | None]:
+    """Gives a function that replaces the lines it drew before; None where no terminal is."""
+    out = _out()
+    if not out.is_terminal:
+        yield None
+        return
+    with Live(console=out, auto_refresh=False, vertical_overflow="crop") as view:
+
+        def draw(lines: Sequence[Line]) -> None:
+            text = Text("\n").join(Text.assemble(*line) for line in lines)
+            text.no_wrap = True
+            view.update(text, refresh=True)
+
+        yield draw

@@ -1,5 +1,6 @@
 """The only place that starts the compiler, its companions, the emulator, flashers and pip."""
 
+import ctypes
 import errno
 import os
 import re
@@ -22,6 +23,7 @@ from snapcli.targets import LIMITS, Target
 GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
+AR = "arm-none-eabi-ar"
 QEMU = "qemu-system-arm"
 CC = "cc"
 OPENOCD = "openocd"
@@ -43,6 +45,7 @@ _COMPILE_FLAGS = (
 RUN_S = 600
 LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
 _ENDING_S = 2.0
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _COMPLAINT = re.compile(
     r"error|fail|unable|cannot|could ?n[o']t|denied|invalid|no .*(available|found|match)", re.I
 )
@@ -66,7 +69,7 @@ _LINK_FLAGS = (
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
 # flash keeps the values that the startup code copies to RAM.
-_IMAGE_SECTIONS = (".vectors", ".text", ".rodata", ".data")  # what the CRC covers
+_IMAGE_SECTIONS = (".vectors", ".itcm", ".text", ".rodata", ".data")  # what the CRC covers
 _CRC_SECTION = ".image_crc"
 _FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
 _RAM_SECTIONS = (".stack", ".data", ".bss")
@@ -84,6 +87,15 @@ class Build:
     sections: Mapping[str, int]  # name -> bytes, loaded or reserved sections only
     image_bytes: int  # of flash from its start: all but the CRC and the settings behind it
     image_crc: int  # CRC-32 of them
+
+
+@dataclass(frozen=True)
+class Library:
+    """Compiled code to link, and what all of it takes of a part's memory."""
+
+    archive: Path
+    flash_bytes: int  # code, constants and the initial values of data
+    ram_bytes: int  # data and bss
 
 
 def firmware_dir() -> Path:
@@ -139,6 +151,11 @@ def build(
     The port's sources and headers are added here. An empty string defines a name
     without a value. The same sources give the same bytes wherever they lie.
     """
+    if not target.port:
+        raise UsageError(
+            f"{target.name} is a core, not a board: it has no port to build a firmware with",
+            "Build its library: snap flash",
+        )
     port = firmware_dir() / "port"
     sources = [*sources, *sorted(port.glob("*.c")), *sorted((port / target.port).glob("*.c"))]
     include_dirs = [*include_dirs, port]
@@ -148,7 +165,8 @@ def build(
         objects = _compile(target, sources, include_dirs, defines, folder)
         elf, binary, map_file = (f"{name}.{suffix}" for suffix in ("elf", "bin", "map"))
         # The linker takes its own script too, unless the last one inserts nothing.
-        scripts = (port / target.port / "memory.ld", port / "own_settings.ld", port / "sections.ld")
+        own = [port / target.port / name for name in ("memory.ld", target.extra_script) if name]
+        scripts = (*own, port / "own_settings.ld", port / "sections.ld")
         options = [*(f"-T{script}" for script in scripts), f"-Wl,-Map={map_file}"]
         options += [f"-Wl,--defsym=PORT_{key.upper()}={getattr(target, key)}" for key in LIMITS]
         _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *options, *objects, "-o", elf], target, folder)
@@ -167,6 +185,31 @@ def build(
         image_bytes=len(image),
         image_crc=zlib.crc32(image),
     )
+
+
+def build_library(
+    target: Target,
+    sources: Sequence[Path],
+    include_dirs: Sequence[Path],
+    defines: Mapping[str, str],
+    out_dir: Path,
+    name: str = "snap",
+) -> Library:
+    """Compile the sources into out_dir/lib{name}.a, with the defaults of all that a port may give.
+
+    Who links it gives the rest of a port.
+    """
+    port = firmware_dir() / "port"
+    archive = f"lib{name}.a"
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as folder_name:
+        folder = Path(folder_name)
+        sources, include_dirs = [*sources, port / "defaults.c"], [*include_dirs, port]
+        objects = _compile(target, sources, include_dirs, defines, folder)
+        text, data, bss = _object_sizes(objects, folder)
+        _run([AR, "rcsD", archive, *objects], target, folder)
+        os.replace(folder / archive, out_dir / archive)
+    return Library(out_dir / archive, text + data, data + bss)
 
 
 def _fill_crc(elf: Path, binary: Path) -> bytes:
@@ -196,13 +239,16 @@ def _compile(
     flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
     flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
     flags += [f"-I{include.resolve()}" for include in include_dirs]
+    application = {firmware_dir() / "app", firmware_dir() / "port"}
     folders = sorted({path.resolve().parent for path in sources})
     flags += [f"-ffile-prefix-map={path}=." for path in folders]
 
     def compile_one(numbered: tuple[int, Path]) -> str:
         number, source = numbered
         built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
-        _run([GCC, *flags, "-c", str(source.resolve()), "-o", built], target, folder)
+        # The application is not what is timed: small is better than fast.
+        small = ["-Os"] if application & set(source.parents) else []
+        _run([GCC, *flags, *small, "-c", str(source.resolve()), "-o", built], target, folder)
         return built
 
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -213,16 +259,23 @@ def compiled_bytes(target: Target, sources: Sequence[Path], include_dirs: Sequen
     """Flash that the sources take on the target, not linked: code, constants and data."""
     with tempfile.TemporaryDirectory(prefix="snap-") as folder_name:
         objects = _compile(target, sources, include_dirs, {}, Path(folder_name))
-        listing = _run([SIZE, "-t", *objects], target, Path(folder_name)).stdout
-    text, data = listing.splitlines()[-1].split()[:2]
-    return int(text) + int(data)
+        text, data, _ = _object_sizes(objects, Path(folder_name))
+    return text + data
+
+
+def _object_sizes(objects: Sequence[str], folder: Path) -> tuple[int, int, int]:
+    """Bytes of code and constants, of data and of bss, in all of the object files."""
+    total = _run([SIZE, "-t", *objects], cwd=folder).stdout.splitlines()[-1]
+    text, data, bss = map(int, total.split()[:3])
+    return text, data, bss
 
 
 def emulated_machine(target: Target) -> str:
     """QEMU's name of the target; an error for a real board."""
     if target.emulator is None:
         raise UsageError(
-            f"{target.name} is a real board, not an emulator", "Choose qemu-m4 or qemu-m7."
+            f"{target.name} is {'a real board' if target.port else 'a core'}, not an emulator",
+            "Choose qemu-m4 or qemu-m7.",
         )
     return target.emulator
 
@@ -313,8 +366,11 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     """Start QEMU with the program; its console is a pty that QEMU names on stdout.
 
     Its end is the caller's duty. It gets a process group of its own, so that Ctrl-C
-    reaches it through that caller and not by surprise.
+    reaches it through that caller and not by surprise; on Linux it also ends when the
+    caller is killed and can do nothing any more.
     """
+    # Loaded before the fork, behind which little is allowed.
+    kernel = ctypes.CDLL(None) if sys.platform == "linux" else None
     arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0"]
     arguments += ["-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
@@ -325,6 +381,7 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=(lambda: kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)) if kernel else None,
     )
 
 
@@ -359,18 +416,19 @@ def run_flasher(
             raise
     if process.returncode == 0:
         return f"{out}\n{err}"
-    told = _told(f"{err}\n{out}") or _status(process.returncode)
+    told = _told(f"{err}\n{out}") if process.returncode > 0 else ""
     refused = _REFUSED.search(err + out)
     raise DeviceError(
-        f"{name} failed: {told}",
+        f"{name} failed: {told or _status(process.returncode)}",
         UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
     )
 
 
 def _told(said: str) -> str:
     """The first line that complains, else the last one."""
-    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [""]
+    told = next((line for line in lines if _COMPLAINT.search(line)), lines[-1])
+    return _LOG_PREFIX.sub("", told)
 
 
 def _status(code: int) -> str:
@@ -426,10 +484,10 @@ def _run(
     overflow = re.search(r"region [`'](\w+)' overflowed by (\d+) bytes", result.stderr)
     if overflow and target:
         region, excess = overflow[1].lower(), int(overflow[2])
-        limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}[region]
+        limit = {"flash": target.flash_bytes, "ram": target.ram_bytes}.get(region)
         raise ConfigError(
-            f"The firmware does not fit {target.name}: its {region} of {limit} bytes"
-            f" overflows by {excess} bytes.",
+            f"The firmware does not fit {target.name}: its {region}"
+            f"{f' of {limit} bytes' if limit else ''} overflows by {excess} bytes.",
             "Use a smaller model or a bigger target.",
         )
     if os.strerror(errno.ENOSPC) in result.stderr:

@@ -1,19 +1,34 @@
+from dataclasses import replace
+
 import pytest
 
 from snapcli.errors import UsageError
-from snapcli.targets import load_target, target_names
+from snapcli.targets import LIMITS, load_target, target_names
 from snapcli.toolchain import firmware_dir
 
+CORES = ["cortex-m0+", "cortex-m33", "cortex-m4", "cortex-m7"]
+BOARDS = [name for name in target_names() if name not in CORES]
 
-def test_the_four_targets_are_known():
-    assert target_names() == ["big-mcu", "qemu-m4", "qemu-m7", "small-mcu"]
+
+def test_boards_and_cores_are_known():
+    assert {"big-mcu", "qemu-m4", "qemu-m7", "small-mcu", *CORES} <= set(target_names())
 
 
-@pytest.mark.parametrize("name", target_names())
-def test_every_target_is_complete(name):
+@pytest.mark.parametrize("name", CORES)
+def test_a_core_has_neither_port_nor_limits(name):
+    target = load_target(name)
+    assert f"-mcpu={name.replace('+', 'plus')}" in target.cpu_flags
+    assert target.port == ""
+    assert not any(getattr(target, limit) for limit in LIMITS)
+    assert target.emulator is None
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_board_is_complete(name):
     target = load_target(name)
     assert target.name == name
-    assert (firmware_dir() / "port" / target.port / "memory.ld").is_file()
+    for script in ("memory.ld", target.extra_script):
+        assert script is None or (firmware_dir() / "port" / target.port / script).is_file()
     assert 0 < target.stack_bytes < target.ram_bytes < target.flash_bytes
     # An emulated target counts instructions, which are no time: it has no clock.
     emulated = target.emulator is not None
@@ -26,17 +41,23 @@ def test_an_emulated_target_is_as_small_as_the_real_one(emulated, real):
     a, b = load_target(emulated), load_target(real)
     assert a.limits_of == real
     assert a.cpu_flags == b.cpu_flags
-    assert (a.flash_bytes, a.ram_bytes, a.stack_bytes) == (
-        b.flash_bytes,
-        b.ram_bytes,
-        b.stack_bytes,
-    )
+    assert [getattr(a, limit) for limit in LIMITS] == [getattr(b, limit) for limit in LIMITS]
 
 
 def test_facts_of_the_real_parts():
     small, big = load_target("small-mcu"), load_target("big-mcu")
-    assert (small.part, small.flash_bytes, small.ram_bytes) == ("STM32L432KC", 256 << 10, 64 << 10)
-    assert (big.part, big.flash_bytes, big.ram_bytes) == ("STM32F767ZI", 2 << 20, 512 << 10)
+    assert (small.part, small.ram_bytes) == ("STM32L432KC", 64 << 10)
+    assert small.flash_bytes + small.settings_bytes == 256 << 10
+    assert (big.part, big.ram_bytes) == ("STM32F767ZI", 512 << 10)
+    assert big.flash_bytes + big.settings_bytes == 2 << 20
+    assert (small.clock_hz, big.clock_hz) == (80_000_000, 216_000_000)
+
+
+def test_a_variant_is_its_target_but_for_what_it_names():
+    big, tcm = load_target("big-mcu"), load_target("big-mcu-tcm")
+    assert tcm.ram_bytes == 128 << 10
+    same = {"name": big.name, "ram_bytes": big.ram_bytes, "extra_script": None}
+    assert replace(tcm, **same) == big
 
 
 def test_a_typo_is_answered_with_a_suggestion():

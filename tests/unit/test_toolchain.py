@@ -1,5 +1,8 @@
 import re
 import shutil
+import struct
+import subprocess
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -11,12 +14,23 @@ from snapcli.targets import load_target
 needs_gcc = pytest.mark.skipif(
     shutil.which(toolchain.GCC) is None, reason=f"{toolchain.GCC} is not installed"
 )
-SMALL = load_target("small-mcu")
-PROGRAM = """
+SMALL = load_target("qemu-m4")
+MAIN = """
 #include "port.h"
-int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-static uint8_t buffer[BUFFER_BYTES];
-int main(void) { port_init(); for (int i = 0;; i++) buffer[i % 8] += (uint8_t)table[i % 8]; }
+void app_fault(const struct port_fault *fault) { (void)fault; }
+int main(void)
+"""
+PROGRAM = f"""
+int table[8] = {{1, 2, 3, 4, 5, 6, 7, 8}};
+static unsigned char buffer[BUFFER_BYTES];
+{MAIN}
+{{ port_init(); for (int i = 0;; i++) buffer[i % 8] += (uint8_t)table[i % 8]; }}
+"""
+FAULT_BYTES = 32  # what the startup code keeps of a fault
+SETTINGS = """
+#include <stdint.h>
+extern const uint32_t snap_model_settings[5];
+const uint32_t snap_model_settings[5] = {1, 2, 3, 4, VALUE};
 """
 
 
@@ -50,9 +64,16 @@ def test_version_is_a_number():
     assert re.fullmatch(r"\d+\.\d+(\.\d+)?", version)
 
 
-def test_a_real_board_cannot_be_emulated(tmp_path):
-    with pytest.raises(UsageError, match="real board"):
-        toolchain.start_emulator(SMALL, tmp_path / "firmware.elf")
+@pytest.mark.parametrize(("name", "kind"), [("small-mcu", "real board"), ("cortex-m4", "core")])
+def test_what_is_not_emulated_cannot_be_started(tmp_path, name, kind):
+    with pytest.raises(UsageError, match=kind):
+        toolchain.start_emulator(load_target(name), tmp_path / "firmware.elf")
+
+
+def test_a_core_has_no_firmware(tmp_path):
+    with pytest.raises(UsageError, match=r"cortex-m33 is a core") as caught:
+        build(tmp_path, target=load_target("cortex-m33"))
+    assert "snap flash" in caught.value.hint
 
 
 @needs_gcc
@@ -60,8 +81,8 @@ def test_sizes_count_what_takes_memory(tmp_path):
     built = build(tmp_path)
     assert built.sections[".data"] == 32
     assert built.sections[".stack"] == SMALL.stack_bytes
-    assert built.sections[".bss"] == 1000
-    assert built.ram_bytes == 32 + 1000 + SMALL.stack_bytes
+    assert built.sections[".bss"] == 1000 + FAULT_BYTES
+    assert built.ram_bytes == 32 + 1000 + FAULT_BYTES + SMALL.stack_bytes
     # The raw image is what is written to the flash: nothing more, nothing less.
     assert built.flash_bytes == built.bin.stat().st_size
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -69,6 +90,55 @@ def test_sizes_count_what_takes_memory(tmp_path):
         "firmware.elf",
         "firmware.map",
     ]
+
+
+def settings_build(folder, value):
+    text = (
+        f"extern const int snap_model_settings[5];{MAIN}"
+        "{ for (volatile int i = 0;; i++) port_uart_write((uint8_t)snap_model_settings[i]); }"
+    )
+    folder.mkdir()
+    (folder / "settings.c").write_text(SETTINGS.replace("VALUE", str(value)))
+    return build(folder, text, sources=[folder / "settings.c"])
+
+
+@needs_gcc
+def test_the_image_is_followed_by_its_crc_and_the_settings(tmp_path):
+    built = settings_build(tmp_path / "a", 5)
+    raw = built.bin.read_bytes()
+    image, rest = raw[: built.image_bytes], raw[built.image_bytes :]
+    assert zlib.crc32(image) == built.image_crc
+    assert rest == struct.pack("<6I", built.image_crc, 1, 2, 3, 4, 5)
+    assert built.flash_bytes == len(raw)
+    # The ELF loads the same bytes as the raw image.
+    again = tmp_path / "again.bin"
+    subprocess.run([toolchain.OBJCOPY, "-O", "binary", str(built.elf), str(again)], check=True)
+    assert again.read_bytes() == raw
+
+
+@needs_gcc
+def test_images_that_differ_in_settings_alone_are_the_same_image(tmp_path):
+    one, other = settings_build(tmp_path / "a", 5), settings_build(tmp_path / "b", 6)
+    assert (one.image_bytes, one.image_crc) == (other.image_bytes, other.image_crc)
+    a, b = one.bin.read_bytes(), other.bin.read_bytes()
+    assert a != b
+    assert a[: one.image_bytes + 4] == b[: one.image_bytes + 4]
+
+
+@needs_gcc
+def test_a_library_holds_the_sources_and_the_defaults(tmp_path):
+    (tmp_path / "one.c").write_text("int one(void); int one(void) { return 1; }")
+    built = toolchain.build_library(
+        load_target("cortex-m0+"), [tmp_path / "one.c"], [], {}, tmp_path / "out"
+    )
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["libsnap.a"]
+    names = subprocess.run(
+        ["arm-none-eabi-nm", str(built.archive)], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r" T one$", names, re.MULTILINE)
+    assert re.search(r" W port_idle$", names, re.MULTILINE)
+    assert 0 < built.flash_bytes < 512
+    assert built.ram_bytes == 0
 
 
 @needs_gcc
@@ -84,7 +154,7 @@ def test_the_same_sources_give_the_same_bytes_anywhere(tmp_path):
 @pytest.mark.parametrize(
     ("target", "region", "excess"),
     [
-        (SMALL, "ram", SMALL.stack_bytes + 32 + 65536 - SMALL.ram_bytes),
+        (SMALL, "ram", SMALL.stack_bytes + 32 + FAULT_BYTES + 65536 - SMALL.ram_bytes),
         (replace(SMALL, flash_bytes=100, ram_bytes=1 << 20), "flash", None),
     ],
 )
@@ -112,7 +182,7 @@ def test_a_warning_is_an_error(tmp_path):
 @needs_gcc
 def test_an_undefined_name_is_named(tmp_path):
     with pytest.raises(ToolchainError, match="nowhere"):
-        build(tmp_path, "int nowhere(void); int main(void) { return nowhere(); }")
+        build(tmp_path, f"int nowhere(void);{MAIN}{{ return nowhere(); }}")
 
 
 @needs_gcc
@@ -120,7 +190,7 @@ def test_two_sources_may_share_a_name(tmp_path):
     other = tmp_path / "other" / "main.c"
     other.parent.mkdir()
     other.write_text("int helper(void); int helper(void) { return 1; }")
-    text = "int helper(void); int main(void) { return helper(); }"
+    text = f"int helper(void);{MAIN}{{ return helper(); }}"
     assert build(tmp_path, text, sources=[other]).flash_bytes > 0
 
 
@@ -129,7 +199,7 @@ def test_sizes_that_disagree_with_the_map_are_refused(tmp_path):
     built = build(tmp_path)
     forged = tmp_path / "forged.map"
     forged.write_text(
-        built.map.read_text().replace("0x3e8", "0x3e9")  # the 1000 bytes of .bss
+        built.map.read_text().replace("0x408", "0x409")  # the 1032 bytes of .bss
     )
     with pytest.raises(ToolchainError, match="do not agree"):
         toolchain._section_sizes(built.elf, forged)

@@ -462,11 +462,8 @@ struct snapuq_probe {
     void *context;
 };
 
-static inline void snapuq_mark(const struct snapuq_probe *probe, int32_t step)
-{
-    if (probe) {
-        probe->mark(probe->context, step);
-    }
-}
+/* A call, because inlined once for each step it would double the code of a small model.
+ * probe may be 0. */
+void snapuq_mark(const struct snapuq_probe *probe, int32_t step);
 
 #endif

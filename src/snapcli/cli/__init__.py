@@ -50,6 +50,7 @@ def _register() -> None:
         inspect,
         kernels,
         models,
+        monitor,
         ports,
         quantize,
         run,
@@ -60,7 +61,8 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    for module in (*stages, taps, demo, run, show, inspect, verify, models, ports, doctor):
+    around = (taps, demo, run, show, monitor, inspect, verify, models, ports, doctor)
+    for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
             getattr(module, name)

@@ -16,6 +16,7 @@ EXAMPLES = (
     "snap flash --target small-mcu --flasher openocd --probe 066BFF303435554157121019",
     "snap flash --target small-mcu --drive /media/me/NODE_L432KC",
     "snap flash --target big-mcu --build-only",
+    "snap flash --target cortex-m33",
 )
 
 
@@ -41,14 +42,25 @@ def flash(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Build the firmware; boot it in the emulator or write it to the board."""
+    """Build the firmware; boot it in the emulator or write it to the board.
+
+    For a core without a board, a library for firmware of your own.
+    """
     from snapcli.flashers import Wish
     from snapcli.runs import open_run
     from snapcli.stages.flash import flash as stage
+    from snapcli.stages.library import library
     from snapcli.stages.recipe import run_recipe
+    from snapcli.targets import load_target
 
     chosen = open_run(run, runs_dir)
+    wanted = load_target(target or run_recipe(chosen).export_c.target)
     wish = None if build_only else Wish(flasher, probe, drive, port)
     with console.progress("flash"):
-        report = stage(chosen, target or run_recipe(chosen).export_c.target, wish)
-    console.print_json(report) if json else render.flash(report)
+        built = stage(chosen, wanted.name, wish) if wanted.port else library(chosen, wanted)
+    if json:
+        console.print_json(built)
+    elif wanted.port:
+        render.flash(built)
+    else:
+        render.library(built)

@@ -45,6 +45,11 @@ def size(count: int) -> str:
     return f"{count:,} B"
 
 
+def within(count: int, limit: int) -> str:
+    """limit 0: not known."""
+    return f"{size(count)} of {size(limit)}" if limit else size(count)
+
+
 def train(report: "TrainReport") -> None:
     notes(report.notes)
     time = (
@@ -448,6 +453,23 @@ def flash(report: "FlashReport") -> None:
         console.say("Booted in the emulator and passed its self-test.")
     else:
         console.say(f"Built {report.image}; written to no board.")
+
+
+def library(report: "FlashReport") -> None:
+    with_, without = report.size, report.size_without_heads
+    console.table(
+        f"library: {report.run} for {report.target}, before the linker leaves anything out",
+        ("", "with heads", "without"),
+        [
+            ("flash", size(with_.flash_bytes), size(without.flash_bytes)),
+            ("RAM without stack", size(with_.ram_bytes), size(without.ram_bytes)),
+        ],
+    )
+    console.say(f"Built {report.image}; its headers are in include/ beside it.")
+    console.say(
+        "Write port_board, port_uart_poll(), port_uart_write() and port_counter() of port.h, call"
+        " app_run(), and link it: docs/porting.md."
+    )
 
 
 def sources(found: "Sequence[SourceView]") -> None:

@@ -14,6 +14,9 @@ READY = "m-ready"
 
 _REPEATS = 2
 _QUIET_S = 0.05
+# The device drops a half frame after a second of silence.
+_FORGOTTEN_S = 1.1
+_BITS_PER_BYTE = 10  # on the line: with start and stop
 _FLASH_AGAIN = "Build and flash the firmware of this run again."
 _REFUSALS: dict[int, tuple[Reason, str, str]] = {
     ErrorCode.UNKNOWN_TYPE: (Reason.REFUSED, "unknown type", _FLASH_AGAIN),
@@ -173,10 +176,15 @@ class Exchange:
         """Bring both sides back to the start of a frame.
 
         Zeros complete whatever half frame the device is waiting for, and are skipped
-        otherwise. Then everything it says is dropped until it has been quiet.
+        otherwise. Where so many would take longer than the device remembers a half frame, we
+        are silent instead. What it says meanwhile is dropped.
         """
-        self.link.write(bytes(HEADER_BYTES + self.longest_payload + CRC_BYTES))
-        self.link.drop_input(min(_QUIET_S, self.timeout_s), self.timeout_s)
+        zeros = HEADER_BYTES + self.longest_payload + CRC_BYTES
+        if zeros * _BITS_PER_BYTE < _FORGOTTEN_S * self.link.baud:
+            self.link.write(bytes(zeros))
+            self.link.drop_input(min(_QUIET_S, self.timeout_s), self.timeout_s)
+        else:
+            self.link.drop_input(_FORGOTTEN_S, _FORGOTTEN_S)
 
     def _silent(self) -> LinkError:
         return LinkError(

@@ -84,8 +84,8 @@ class Link:
     def drop_input(self, quiet_s: float, timeout_s: float) -> None:
         """Drop what arrives until everything written has left and it has been quiet."""
         until = time.monotonic() + timeout_s
-        while time.monotonic() < until:
-            if not self.read(quiet_s) and not self._unsent():
+        while (left := until - time.monotonic()) > 0:
+            if not self.read(min(quiet_s, left)) and not self._unsent():
                 return
 
     def reopen(self, within_s: float) -> None:

@@ -50,18 +50,19 @@ def emit_stream(monitor: Monitor) -> str:
     """Functions of snap_model.c: whether a block may be used, and the stream of decisions."""
     ranges = [
         "settings->controlled > 1u",
-        "settings->budget_q24 < 0 || settings->budget_q24 > ONE_Q24",
-        "settings->eta_q24 < 0 || settings->eta_q24 > ONE_Q24",
-        "settings->kappa_q24 < 0 || settings->kappa_q24 > ONE_Q24",
-        "settings->first_threshold_q24 < 0 || settings->first_threshold_q24 > ONE_Q24",
+        # As unsigned numbers, negative ones are too large as well.
+        "(uint32_t)settings->budget_q24 > ONE_Q24",
+        "(uint32_t)settings->eta_q24 > ONE_Q24",
+        "(uint32_t)settings->kappa_q24 > ONE_Q24",
+        "(uint32_t)settings->first_threshold_q24 > ONE_Q24",
         "settings->alpha_q16 > 65536u",
-        "settings->step_q16 < 0 || settings->step_q16 > 1 << 22",
+        "(uint32_t)settings->step_q16 > 1u << 22",
     ]
     loop = ""
     if isinstance(monitor.decision.map, MapIsotonic):
         ranges += [
             "settings->gamma_q16 > 65536u",
-            "settings->breakpoints < 0 || settings->breakpoints > SNAPUQ_BREAKPOINTS_MAX",
+            "(uint32_t)settings->breakpoints > SNAPUQ_BREAKPOINTS_MAX",
         ]
         loop = """    for (int32_t i = 0; i <= SNAPUQ_BREAKPOINTS_MAX; i++) {
         if (settings->value_q16[i] > 65536u) {
@@ -70,7 +71,7 @@ def emit_stream(monitor: Monitor) -> str:
     }
 """
     outside = " ||\n        ".join(ranges)
-    return f"""#define ONE_Q24 (1 << 24)
+    return f"""#define ONE_Q24 (1u << 24)
 
 {FIT}
 {{

@@ -55,7 +55,7 @@ def refuse_other_part(target: Target, part: Part, image_bytes: int) -> None:
     if part.dev_id != target.flashing.dev_id:
         raise CheckError(f"{made_for}, but connected is {part.name}", hint)
     sizes = (
-        ("flash", target.flash_bytes, part.flash_bytes),
+        ("flash", target.flash_bytes + target.settings_bytes, part.flash_bytes),
         ("RAM", target.ram_bytes, part.ram_bytes),
     )
     for kind, wanted, found in sizes:

@@ -57,6 +57,7 @@ def measure(
     cmsis_nn: Path | None = None,
 ) -> Prices:
     """inputs [n, *input shape]: their mean is counted."""
+    twin = emulated_twin(target)
     kernels, library = kernel_set(kernels_name, cmsis_nn)
     program = build_program(body.graph, body, kernels)
     monitor = Monitor(body, plain_decision(len(body.taps)))
@@ -73,7 +74,7 @@ def measure(
             _compiled(emitted, library, target, folder / part)
             for part, emitted in (("whole", whole), ("bare", bare))
         )
-        counts = _counted(program, monitor, inputs, library, emulated_twin(target), folder)
+        counts = _counted(program, monitor, inputs, library, twin, folder)
     pairs = list(zip(program.steps, counts, strict=False))
     closing = counts[len(pairs) :]
     heads = {s.index: n for s, n in pairs if isinstance(s, HeadStep)}

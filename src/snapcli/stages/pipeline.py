@@ -11,6 +11,7 @@ from snapcli.stages.bench import BenchReport, bench
 from snapcli.stages.calibrate import CalibrateReport, calibrate
 from snapcli.stages.export_c import ExportReport, export_c
 from snapcli.stages.flash import FlashReport, flash
+from snapcli.stages.library import library
 from snapcli.stages.quantize import QuantizeReport, quantize
 from snapcli.stages.train import TrainReport, train
 from snapcli.targets import load_target
@@ -32,7 +33,7 @@ def pipeline(
     run: Run, recipe: Recipe, watch: Callable[[str], AbstractContextManager[OnProgress]]
 ) -> PipelineReport:
     """watch(stage) is entered around each stage and gives its progress function."""
-    target = recipe.export_c.target
+    target = load_target(recipe.export_c.target)
     with watch("train") as on_progress:
         trained = train(run, recipe, on_progress=on_progress)
     with watch("calibrate") as on_progress:
@@ -42,9 +43,9 @@ def pipeline(
     with watch("export-c"):
         exported = export_c(run, recipe.export_c)
     with watch("flash"):
-        flashed = flash(run, target)
+        flashed = flash(run, target.name) if target.port else library(run, target)
     benched = None
-    if load_target(target).emulator:
+    if target.emulator:
         with watch("bench") as on_progress:
-            benched = bench(run, target, recipe.bench, on_progress=on_progress)
+            benched = bench(run, target.name, recipe.bench, on_progress=on_progress)
     return PipelineReport(trained, calibrated, quantized, exported, flashed, benched)

@@ -59,9 +59,10 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         ]
     if kind == "flash":
         size = read_json(run.path(f"build/{target}/size.json"))["size"]
+        stack = "included" if load_target(target).port else "not included"
         return [
             Figure(f"{target}: flash", size["flash_bytes"], "bytes"),
-            Figure(f"{target}: RAM, stack included", size["ram_bytes"], "bytes"),
+            Figure(f"{target}: RAM, stack {stack}", size["ram_bytes"], "bytes"),
         ]
     if kind == "bench":
         record = run.record(stage)
@@ -71,6 +72,16 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             Figure(f"{target}: one inference", report["timing"]["mean"], report["counter"]),
             Figure(f"{target}: overhead of the heads", report["heads_overhead"], "share"),
             Figure(f"{target}: bit-exact", report["bit_exact"], f"of {report['inputs']}"),
+        ]
+    if kind == "stream":
+        record = run.record(stage)
+        assert record is not None
+        (name,) = (name for name in record["outputs"] if name.endswith(".json"))
+        report = read_json(run.path(name))
+        frames = report["frames"]
+        return [
+            Figure(f"{target}: stream, bit-exact", report["bit_exact"], f"of {frames}"),
+            Figure(f"{target}: stream, abstained", report["abstained"] / frames, "share"),
         ]
     return []
 

@@ -1,4 +1,4 @@
-"""The boards: one TOML file each, named like the target."""
+"""Boards, and cores without one: a TOML file each, named like the target."""
 
 import tomllib
 from dataclasses import dataclass
@@ -26,20 +26,22 @@ class Flashing:
 
 @dataclass(frozen=True)
 class Target:
-    """A board or an emulated one, with what it takes to build for it."""
+    """A board, an emulated one, or a core for whose parts a library is built."""
 
     name: str
     part: str
     core: str
     cpu_flags: tuple[str, ...]
-    port: str  # folder in firmware/port
-    counter: Literal["instructions", "cycles"]  # what the counter of the port counts
-    flash_bytes: int
-    ram_bytes: int
-    stack_bytes: int  # reserved inside of ram_bytes
-    settings_bytes: int  # reserved inside of flash_bytes, erased as a whole
-    clock_hz: int | None = None  # nominal; None: emulated, instructions are no time
-    running_hz: int | None = None  # what the firmware runs at, until it sets the clock tree up
+    port: str = ""  # folder in firmware/port; none: the part's owner writes it
+    # What the counter of the port counts.
+    counter: Literal["instructions", "cycles"] = "cycles"
+    # Limits; 0: not known, of a core without a board.
+    flash_bytes: int = 0  # for images
+    ram_bytes: int = 0
+    stack_bytes: int = 0  # reserved inside of ram_bytes
+    settings_bytes: int = 0  # of flash behind flash_bytes, erased as a whole
+    clock_hz: int | None = None  # None: emulated, instructions are no time
+    extra_script: str | None = None  # of the linker, in the port's folder
     emulator: str | None = None  # QEMU machine
     limits_of: str | None = None  # the target whose memory an emulated one enforces
     flashing: Flashing | None = None  # None: there is no board to flash
@@ -54,8 +56,14 @@ def emulated_twin(target: Target) -> Target:
     """The emulated target that runs the same instructions; an emulated one is its own."""
     if target.emulator:
         return target
-    others = (load_target(name) for name in target_names())
-    return next(t for t in others if t.emulator and t.cpu_flags == target.cpu_flags)
+    emulated = [t for t in map(load_target, target_names()) if t.emulator]
+    for twin in emulated:
+        if twin.cpu_flags == target.cpu_flags:
+            return twin
+    raise UsageError(
+        f"no emulator here runs the code of {target.name}",
+        f"Choose {' or '.join(twin.name for twin in emulated)}.",
+    )
 
 
 def load_target(name: str) -> Target:
@@ -63,7 +71,9 @@ def load_target(name: str) -> Target:
     known = target_names()
     if name not in known:
         raise UsageError(f"unknown target '{name}'", suggestion(name, known))
-    fields: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    fields = _fields(name)
+    if variant_of := fields.pop("variant_of", None):
+        fields = _fields(variant_of) | fields
     fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
@@ -71,3 +81,7 @@ def load_target(name: str) -> Target:
     if "flashing" in fields:
         fields["flashing"] = Flashing(**fields["flashing"])
     return Target(name=name, **fields)
+
+
+def _fields(name: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TO_DEVICE, TO_HOST = 0, 1
+_CHANGE_S = 0.01
 KINDS = ("drop", "double", "flip", "delay", "cut")
 
 
@@ -96,14 +97,15 @@ class _Direction:
 
 
 class Line:
-    """Context manager; `path` is the host's end. has_speeds: bytes turn to nonsense where both
-    ends are set to different ones."""
+    """Context manager; `path` is the host's end. With a baud_limit, bytes turn to nonsense where
+    the two ends are set to different rates, or to a higher one."""
 
     def __init__(
-        self, device_path: str, damages: Sequence[Damage] = (), has_speeds: bool = False
+        self, device_path: str, damages: Sequence[Damage] = (), baud_limit: int | None = None
     ) -> None:
         self._device_path = device_path
-        self._has_speeds = has_speeds
+        self._baud_limit = baud_limit
+        self._in_step_at = 0.0
         self._ways = [
             _Direction([damage for damage in damages if damage.direction == direction])
             for direction in (TO_DEVICE, TO_HOST)
@@ -132,18 +134,27 @@ class Line:
         while not self._stop.is_set():
             now = time.monotonic()
             blocked = [ends[1 - way] for way in (0, 1) if self._ways[way].due(now)]
+            carries = self._carries()
             readable, _, _ = select.select(ends, blocked, [], 0.002)
+            carries = self._carries() or carries
             now = time.monotonic()
             for way in (TO_DEVICE, TO_HOST):
                 with contextlib.suppress(OSError):  # an end that is gone
                     if ends[way] in readable:
                         data = os.read(ends[way], 65536)
-                        self._ways[way].put(data if self._in_step() else data[::2], now)
+                        self._ways[way].put(data if carries else data[::2], now)
                     if data := self._ways[way].due(now):
                         self._ways[way].taken(os.write(ends[1 - way], data))
 
-    def _in_step(self) -> bool:
-        if not self._has_speeds:
+    def _carries(self) -> bool:
+        """Whether bytes arrive as they are. One that was sent right before its end changed the
+        rate is read after it: so both ends may be out of step for a moment."""
+        if self._baud_limit is None:
             return True
-        speeds = [termios.tcgetattr(fd)[5] for fd in (self._host, self._device)]
-        return speeds[0] == speeds[1]
+        now = time.monotonic()
+        ours, theirs = (termios.tcgetattr(fd)[5] for fd in (self._host, self._device))
+        if ours == theirs:
+            self._in_step_at = now
+        # Linux numbers the speeds in their order.
+        limit = getattr(termios, f"B{self._baud_limit}")
+        return now - self._in_step_at < _CHANGE_S and min(ours, theirs) <= limit

@@ -31,6 +31,12 @@ HELLO = struct.pack(
 INPUTS = [bytes([7 * i % 256, 31 * i % 256] * (INPUT_BYTES // 2)) for i in range(12)]
 
 
+@pytest.fixture(autouse=True)
+def _short_memory(monkeypatch):
+    """Where the device's memory of half frames does not matter, nobody waits for it."""
+    monkeypatch.setattr("snapcli.device.exchange._FORGOTTEN_S", 0.2)
+
+
 @pytest.fixture
 def device():
     with FakeDevice() as found:
@@ -490,8 +496,9 @@ def test_a_device_that_stops_reading():
     tty.setraw(slave)
     port = open_port(os.ttyname(slave))
     port.write_timeout = 0.1
-    with Client(port, 0.1) as client, pytest.raises(LinkError, match="does not read"):
-        client.hello()
+    with Client(port, 0.1) as client, pytest.raises(LinkError, match="does not read") as caught:
+        client.push_settings(bytes(32768))
+    assert caught.value.reason is Reason.STUCK
     os.close(master)
     os.close(slave)
 
@@ -499,16 +506,21 @@ def test_a_device_that_stops_reading():
 # ---- A cable that is pulled ------------------------------------------------------
 
 
-def test_a_stream_survives_unplugging(tmp_path):
+@pytest.mark.parametrize("idle_s", [None, 0.0, 0.4])
+def test_a_stream_survives_unplugging(tmp_path, quick_lapse, idle_s):
+    """idle_s: at a higher rate, how long after the last answer it goes on."""
     port = tmp_path / "board"
     first, second = FakeDevice(), FakeDevice()
     with second:
         with first:
             port.symlink_to(first.path)
             client = Client(str(port), 0.2, work_timeout_s=0.5, reconnect_s=5.0)
+            if idle_s is not None:
+                client.speed_up()
             client.start()
             answers = [client.infer(data) for data in INPUTS[:5]]
             port.unlink()
+        time.sleep(idle_s or 0.0)
 
         def plug_in():
             port.symlink_to(second.path)
@@ -516,6 +528,7 @@ def test_a_stream_survives_unplugging(tmp_path):
         threading.Timer(0.3, plug_in).start()
         with client:
             answers += [client.infer(data) for data in INPUTS[5:]]
+            assert client.baud == (115200 if idle_s is None else 921600)
     assert answers == expected(INPUTS)
     assert second.starts == [StreamState(answers[4].rate_q24, answers[4].threshold_q24)]
 

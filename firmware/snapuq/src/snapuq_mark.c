@@ -1,0 +1,8 @@
+#include "snapuq.h"
+
+void snapuq_mark(const struct snapuq_probe *probe, int32_t step)
+{
+    if (probe) {
+        probe->mark(probe->context, step);
+    }
+}

@@ -1,0 +1,80 @@
+"""snap monitor"""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli.options import RUNS, RunPath, RunsDir, TargetName
+from snapcli.cli.render import percent, plural
+from snapcli.cli.view import View
+
+if TYPE_CHECKING:
+    from snapcli.stages.monitor import Recorder, Watched
+
+EXAMPLES = (
+    "snap monitor",
+    "snap monitor --port /dev/ttyACM0 --record watched.jsonl",
+    "snap monitor --source test --frames 200",
+)
+_PICTURE_S, _LINE_S = 0.1, 1.0
+
+
+def monitor(
+    target: TargetName = None,
+    port: Annotated[
+        str | None,
+        typer.Option(help="Serial port of a board; without it the only one, or the emulator."),
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="What the device is fed: stream, or test (clean test examples).")
+    ] = "stream",
+    frames: Annotated[int | None, typer.Option(min=1, help="End after so many frames.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="A new file: a line of JSON for each frame."),
+    ] = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+) -> None:
+    """Watch a device decide, live; q or Ctrl-C ends it."""
+    from snapcli.runs import open_run
+    from snapcli.stages.monitor import recording, watch
+
+    chosen = open_run(run, runs_dir)
+    # Ctrl-C is how this ends, also where it comes before the first frame.
+    view: View | None = None
+    try:
+        with recording(record) as recorder, watch(chosen, target, port, source, frames) as watched:
+            view = View(watched)
+            _show(view, watched, recorder)
+    except KeyboardInterrupt:
+        pass
+    if view and view.frames:
+        share = percent(view.abstained / view.frames)
+        stored = f" Recorded in {record}." if record else ""
+        console.say(f"{plural(view.frames, 'frame')}, {share} abstained.{stored}")
+
+
+def _show(view: View, watched: "Watched", recorder: "Recorder") -> None:
+    """A picture in a terminal, else a line now and then."""
+    from snapcli.cli.keys import pressed
+
+    with console.live() as draw, pressed() as keys:
+        pause = _PICTURE_S if draw else _LINE_S
+        due = 0.0
+        for seen in watched.seen:
+            recorder.add(seen)
+            view.add(seen)
+            is_last = seen.frame + 1 == watched.frames
+            if time.monotonic() < due and not is_last:
+                continue
+            due = time.monotonic() + pause
+            if draw:
+                draw(view.lines(console.width()))
+            else:
+                console.say(view.plain())
+            if "q" in keys():
+                return

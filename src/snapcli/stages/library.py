@@ -1,0 +1,50 @@
+"""flash for a core without a board: C -> a library that firmware for any of its parts links."""
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+from snapcli import toolchain
+from snapcli.emit.folder import KERNELS
+from snapcli.runs import Run, write_json
+from snapcli.stages.flash import FlashReport, ImageSize, exported_sources
+from snapcli.targets import Target
+
+NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"
+INCLUDE = "include"
+
+
+def library(run: Run, target: Target) -> FlashReport:
+    """model, kernels and application as libsnap.a, and the headers that its user includes."""
+    stage = f"export-c/{target.name}"
+    source = run.inputs(stage)
+    with run.write(f"flash/{target.name}", after=(stage,)) as out:
+        built = _build(target, source, out, NAME, {})
+        without = {"SNAP_MODEL_WITHOUT_HEADS": "1"}
+        plain = _build(target, source, out, NAME_WITHOUT_HEADS, without)
+        (out / INCLUDE).mkdir()
+        port = toolchain.firmware_dir() / "port"
+        for header in (port / "port.h", source / "snap_model.h", source / KERNELS / "snapuq.h"):
+            shutil.copy(header, out / INCLUDE)
+        report = FlashReport(
+            run=run.name,
+            target=target.name,
+            part=target.part,
+            image=str(run.path(f"build/{target.name}/{built.archive.name}")),
+            size=ImageSize(built.flash_bytes, built.ram_bytes),
+            size_without_heads=ImageSize(plain.flash_bytes, plain.ram_bytes),
+            flash_limit_bytes=target.flash_bytes,
+            ram_limit_bytes=target.ram_bytes,
+            image_crc=0,
+            booted=False,
+        )
+        write_json(out / "size.json", asdict(report))
+    return report
+
+
+def _build(
+    target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
+) -> toolchain.Library:
+    sources, includes = exported_sources(source)
+    sources += [path for path in toolchain.app_sources() if path.name != "main.c"]
+    return toolchain.build_library(target, sources, includes, defines, out, name)
