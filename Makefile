@@ -6,10 +6,11 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz figures heads bench speed damage kills lint format setup tools clean
+.PHONY: help demo test coverage fuzz fuzz-link soak figures heads bench speed damage kills lint format \
+	setup tools clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Train, calibrate, quantize, export, build, flash and bench the digits.
 	@$(SNAP) demo
@@ -23,6 +24,12 @@ coverage: setup ## Measure the line coverage of the .tflite reader.
 
 fuzz: setup ## Feed the reader 100,000 damaged files.
 	@$(VENV)/bin/python benchmarks/fuzz_reader.py
+
+fuzz-link: setup ## Feed the firmware's link 10 million inputs (clang, llvm).
+	@$(VENV)/bin/python benchmarks/fuzz_link.py
+
+soak: setup ## Run a million inferences on this machine and 10,000 on the emulator: same bytes.
+	@$(VENV)/bin/python benchmarks/soak.py
 
 figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py

@@ -10,7 +10,7 @@
 
 /* Where payloads arrive. Nothing there outlives an inference. */
 #define APP_RECEIVE_BYTES (SNAP_MODEL_ARENA_BYTES > 1024 ? SNAP_MODEL_ARENA_BYTES : 1024)
-extern uint8_t app_arena[APP_RECEIVE_BYTES];
+extern _Alignas(8) uint8_t app_arena[APP_RECEIVE_BYTES];
 
 /* Runs the model on what is in its input, with the settings in use. steps is 0, or the counts
  * of all steps go there, [SNAP_MODEL_STEPS]. Returns the count of all, in the counter's unit. */
