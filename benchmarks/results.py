@@ -58,7 +58,8 @@ def detection_rows(run: Path) -> list[list[str]]:
 def cost_rows(run: Path) -> list[list[str]]:
     """The latest bench of every target."""
     name = read(run / "train" / "history.json")["report"]["dataset"]
-    latest = {path.stem.rpartition("-")[0]: path for path in sorted((run / "bench").glob("*.json"))}
+    benches = sorted(p for p in (run / "bench").glob("*.json") if "-stream-" not in p.name)
+    latest = {path.stem.rpartition("-")[0]: path for path in benches}
     rows = []
     for target, path in latest.items():
         found = read(path)

@@ -243,11 +243,16 @@ class Run:
             suffixes = list(writers)
             number = _next_number(first.parent, first.name, suffixes[-1])
             paths = {s: first.with_name(f"{first.name}-{number:03d}{s}") for s in suffixes}
-            for suffix, path in paths.items():
-                with whole_file(path) as partial:
-                    writers[suffix](partial)
-            outputs = {str(path.relative_to(self.root)): sha256(path) for path in paths.values()}
-            self._record(stage, after, outputs, None)
+            try:
+                for suffix, path in paths.items():
+                    with whole_file(path) as partial:
+                        writers[suffix](partial)
+                outputs = {str(p.relative_to(self.root)): sha256(p) for p in paths.values()}
+                self._record(stage, after, outputs, None)
+            except BaseException:
+                for path in paths.values():
+                    path.unlink(missing_ok=True)
+                raise
         return paths[suffixes[-1]]
 
     def _record(

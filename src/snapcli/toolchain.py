@@ -1,5 +1,6 @@
 """The only place that starts the compiler, its companions, the emulator, flashers and pip."""
 
+import ctypes
 import errno
 import os
 import re
@@ -44,6 +45,7 @@ _COMPILE_FLAGS = (
 RUN_S = 600
 LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
 _ENDING_S = 2.0
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _COMPLAINT = re.compile(
     r"error|fail|unable|cannot|could ?n[o']t|denied|invalid|no .*(available|found|match)", re.I
 )
@@ -364,8 +366,11 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     """Start QEMU with the program; its console is a pty that QEMU names on stdout.
 
     Its end is the caller's duty. It gets a process group of its own, so that Ctrl-C
-    reaches it through that caller and not by surprise.
+    reaches it through that caller and not by surprise; on Linux it also ends when the
+    caller is killed and can do nothing any more.
     """
+    # Loaded before the fork, behind which little is allowed.
+    kernel = ctypes.CDLL(None) if sys.platform == "linux" else None
     arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0"]
     arguments += ["-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
@@ -376,6 +381,7 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=(lambda: kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)) if kernel else None,
     )
 
 

@@ -292,7 +292,7 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
         (("export-c", "--target", "qemu-m5"), USAGE, "'qemu-m5'", "Did you mean qemu-m"),
         (("flash", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
         (("bench", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
-        (("bench", "--target", "small-mcu"), USAGE, "small-mcu is a board", "--port"),
+        (("bench", "--target", "small-mcu"), ARTIFACT, "is missing", "snap train"),
         (("bench", "--inputs", "0"), USAGE, "bench.inputs is 0", "between"),
         (("bench", "--inputs"), USAGE, "--inputs", "--help"),
         (("flash", "--colour"), USAGE, "--colour", "snap flash --help"),
@@ -556,7 +556,7 @@ def test_the_rest_works_without_tensorflow(
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and the data set is loaded once."""
     client = functools.partial(Client, timeout_s=0.2, work_timeout_s=0.2)
-    monkeypatch.setattr("snapcli.stages.bench.Client", client)
+    monkeypatch.setattr("snapcli.stages.attach.Client", client)
     monkeypatch.setattr("snapcli.stages.bench.load_dataset", functools.cache(load_dataset))
 
 

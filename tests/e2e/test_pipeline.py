@@ -128,7 +128,7 @@ def test_quantize_reports_the_drift(finished: Finished) -> None:
 
 def test_bench_reports_what_was_measured(finished: Finished) -> None:
     report = finished.outcomes["bench"].json
-    assert report["schema"] == 1
+    assert report["schema"] == 2
     assert report == read(finished.workspace, "bench/qemu-m4-001.json")
     assert report["bit_exact"] == report["inputs"] == INPUTS
     assert report["counter"] == "instructions"
@@ -137,9 +137,25 @@ def test_bench_reports_what_was_measured(finished: Finished) -> None:
     assert timing["deviation"] >= 0
     assert report["heads_overhead"] == pytest.approx(timing["mean"] / plain["mean"] - 1)
     assert report["heads_overhead"] > 0
-    assert set(report["stage_share"]) == {"backbone", "heads", "classifier", "map"}
-    assert sum(report["stage_share"].values()) == pytest.approx(1)
-    assert 0 < report["stack"]["used_bytes"] < report["stack"]["reserved_bytes"]
+    assert timing["minimum"] <= timing["percentiles"]["50"] <= timing["percentiles"]["99"]
+    assert sum(timing["histogram"]["counts"]) == INPUTS
+    assert report["count_per_mac"] == pytest.approx(timing["mean"] / report["macs"])
+    # An emulator has neither time nor energy.
+    assert report["timing_us"] is None
+    assert report["energy"] is None
+    stages = {stage["name"]: stage for stage in report["stages"]}
+    assert set(stages) == {"backbone", "heads", "classifier", "map"}
+    assert sum(stage["share"] for stage in stages.values()) == pytest.approx(1)
+    assert sum(step["macs"] for step in report["steps"]) == report["macs"]
+    for name, stage in stages.items():
+        mine = [step["mean"] for step in report["steps"] if step["stage"] == name]
+        assert sum(mine) == pytest.approx(stage["mean"])
+    # Probes cost a little, and what no step covers is a little too.
+    assert sum(s["mean"] for s in stages.values()) == pytest.approx(timing["mean"], rel=0.01)
+    stack = report["stack"]
+    assert 0 < stack["used_bytes"] < stack["reserved_bytes"]
+    unused = stack["reserved_bytes"] - stack["used_bytes"]
+    assert report["ram_used_bytes"] == report["size"]["ram_bytes"] - unused
 
 
 def test_sizes_come_from_the_image(finished: Finished) -> None:
@@ -205,7 +221,7 @@ def test_bench_sends_no_golden_vector(
             sent.append(data)
             return super().infer(data)
 
-    monkeypatch.setattr("snapcli.stages.bench.Client", Recorder)
+    monkeypatch.setattr("snapcli.stages.attach.Client", Recorder)
     outcome = workspace.snap("bench", "--inputs", "30", "--warmup", "0")
     assert outcome.code == 0
     assert "30 of 30" in outcome.out
@@ -236,9 +252,7 @@ def test_one_flipped_bit_of_a_weight_is_found(workspace: Workspace) -> None:
     outcome = workspace.snap("bench", "--inputs", str(INPUTS))
     assert outcome.code == 7
     message, hint = outcome.error()
-    assert re.match(
-        r"not bit-exact: (logits|surprisal) of input \d+ is \(.*\) on the device", message
-    )
+    assert re.match(r"the image in the device is damaged: its CRC is [0-9a-f]{8}", message)
     assert "snap flash" in hint
     assert workspace.content() == before
 

@@ -97,7 +97,7 @@ def test_an_interrupted_stream_goes_on(workspace: Workspace, disturbed: dict[str
     assert f"{FRAMES} of {FRAMES}" in shown
 
 
-def test_another_firmware_plays_from_the_start(
+def test_another_number_of_frames_is_another_stream(
     workspace: Workspace, disturbed: dict[str, Any]
 ) -> None:
     def interrupt(client: Client) -> None:
@@ -105,7 +105,6 @@ def test_another_firmware_plays_from_the_start(
 
     disturbed["do"] = interrupt
     assert workspace.snap("bench", "--stream").code == 130
-    # Another number of frames is another stream.
     assert played(workspace)["resumed_at"] == 0
 
 

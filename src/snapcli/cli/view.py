@@ -27,10 +27,13 @@ class View:
         self._watched = watched
         self._last: deque[Seen] = deque(maxlen=max(_WIDEST, _RECENT, _SPEED))
         self._alarms: deque[Seen] = deque(maxlen=_ALARMS)
+        self._threshold = 0.0  # that the newest frame was judged by; its own comes behind it
         self.frames = 0
         self.abstained = 0
 
     def add(self, seen: "Seen") -> None:
+        before = self._last[-1] if self._last else seen
+        self._threshold = before.threshold_q24 / 2**24
         self._last.append(seen)
         self.frames += 1
         if seen.abstain:
@@ -58,7 +61,7 @@ class View:
         seen = self._last[-1]
         return (
             f"frame {seen.frame + 1}/{self._watched.frames}  {_input(seen)}  "
-            f"class {seen.class_name}  U {_u(seen):.4f}  threshold {_threshold(seen):.4f}  "
+            f"class {seen.class_name}  U {_u(seen):.4f}  threshold {self._threshold:.4f}  "
             f"{'ABSTAINS' if seen.abstain else 'accepts'}  "
             f"rate {percent(self.rate())}{self._budget()}  {self._speed()}"
         )
@@ -85,9 +88,9 @@ class View:
             _row(
                 "U",
                 (f"{_u(seen):<{_NUMBER}.4f}", ""),
-                *_marked(_u(seen), _threshold(seen), room, _colour(seen)),
+                *_marked(_u(seen), self._threshold, room, _colour(seen)),
             ),
-            _row("threshold", (f"{_threshold(seen):.4f}", "")),
+            _row("threshold", (f"{self._threshold:.4f}", "")),
             _row(f"last {min(room, self.frames)}", (" " * _NUMBER, ""), *self._sparks(room)),
             _row("abstains", *self._rate_bar(room)),
             _row("in all", (f"{self.abstained:,} of {self.frames:,}, ", ""), self._share()),
@@ -158,11 +161,6 @@ def _cut(line: Line, width: int) -> Line:
 
 def _u(seen: "Seen") -> float:
     return seen.uncertainty_q16 / 2**16
-
-
-def _threshold(seen: "Seen") -> float:
-    """Before this frame moved it, where a controller does; near enough to look at."""
-    return seen.threshold_q24 / 2**24
 
 
 def _colour(seen: "Seen") -> str:

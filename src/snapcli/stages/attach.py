@@ -80,7 +80,12 @@ def attached(firmware: Firmware, port: str | None, heads: bool = True) -> Iterat
     The device has been asked: it holds this firmware, whole, and this run's settings.
     """
     with _reached(firmware, port, WITH_HEADS if heads else WITHOUT_HEADS) as client:
-        _check(client, firmware)
+        hello = client.hello()
+        _check_model(hello, firmware)
+        if firmware.target.emulator is None:
+            client.speed_up()
+        _check_image(client, hello, firmware)
+        _check_settings(hello, firmware)
         yield client
 
 
@@ -89,7 +94,6 @@ def _reached(firmware: Firmware, port: str | None, image: str) -> Iterator[Clien
     target = firmware.target
     if port is not None or target.emulator is None:
         with Client(find_port(port), reconnect_s=_RECONNECT_S) as client:
-            client.speed_up()
             yield client
         return
     elf = firmware.folder / f"{image}.elf"
@@ -104,8 +108,7 @@ def _reached(firmware: Firmware, port: str | None, image: str) -> Iterator[Clien
         raise
 
 
-def _check(client: Client, firmware: Firmware) -> None:
-    hello = client.hello()
+def _check_model(hello: Hello, firmware: Firmware) -> None:
     if hello.target != firmware.target.name:
         raise CheckError(
             f"the device was built for {hello.target}, not for {firmware.target.name}",
@@ -115,13 +118,6 @@ def _check(client: Client, firmware: Firmware) -> None:
         raise CheckError(
             f"the device holds model {hello.model_id}, this run's is {firmware.model_id}",
             f"Flash this run first: {firmware.remedy}",
-        )
-    _check_image(client, hello, firmware)
-    if hello.has_heads and hello.settings_check != firmware.settings_check:
-        raise CheckError(
-            f"the device decides by settings {hello.settings_check:08x}, "
-            f"this run's are {firmware.settings_check:08x}",
-            f"Push them (snap calibrate --push), or flash this run: {firmware.remedy}",
         )
 
 
@@ -133,10 +129,20 @@ def _check_image(client: Client, hello: Hello, firmware: Firmware) -> None:
             f"it was linked with {image.linked_crc:08x}",
             f"Flash it again: {firmware.remedy}",
         )
-    built = firmware.sizes["image_crc"]  # of the image with heads, the one that boards get
-    if hello.has_heads and image.bytes and image.linked_crc != built:
+    # Of the image with heads, the one that boards get; 0: a library, linked by somebody else.
+    built = firmware.sizes["image_crc"]
+    if built and hello.has_heads and image.bytes and image.linked_crc != built:
         raise CheckError(
             f"the device runs another build of this model, {image.linked_crc:08x}, not this run's "
             f"{built:08x}",
             f"Flash this run's: {firmware.remedy}",
+        )
+
+
+def _check_settings(hello: Hello, firmware: Firmware) -> None:
+    if hello.has_heads and hello.settings_check != firmware.settings_check:
+        raise CheckError(
+            f"the device decides by settings {hello.settings_check:08x}, "
+            f"this run's are {firmware.settings_check:08x}",
+            f"Push them (snap calibrate --push), or flash this run: {firmware.remedy}",
         )
