@@ -62,6 +62,15 @@ class ClockTree:
         """Forbids a clock that voltage or wait states do not allow."""
         raise NotImplementedError
 
+    def set_latency(self, acr: int) -> None:
+        """More wait states hold once they were read back, fewer at once."""
+        before = self.registers.get("FLASH.ACR", "LATENCY")
+        self.registers.put("FLASH.ACR", acr)
+        after = self.registers.get("FLASH.ACR", "LATENCY")
+        if after > before:
+            self.registers.put("FLASH.ACR", before, "LATENCY")
+            self.registers.later("FLASH.ACR", "LATENCY", after, reads=1)
+
     # ---- Rules ------------------------------------------------------------------
 
     def _check(self, written: Register) -> None:

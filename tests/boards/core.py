@@ -63,6 +63,7 @@ class FlashCache:
         self.machine = machine
         self.enabled = False
         self.stale: dict[int, bytearray] = {}
+        self.worn: set[int] = set()  # addresses whose bits stay as they are when programmed
         self.cells = bytearray()
 
     def take(self) -> None:
@@ -88,7 +89,9 @@ class FlashCache:
 
     def program(self, address: int, data: bytes, written_through: bool) -> None:
         at = address - self.machine.flash.start
-        self.cells[at : at + len(data)] = data
+        for offset, byte in enumerate(data):
+            if address + offset not in self.worn:
+                self.cells[at + offset] = byte
         line = address & ~(LINE - 1)
         if written_through and line in self.stale:
             self.stale[line][address - line : address - line + len(data)] = data

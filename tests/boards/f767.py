@@ -88,9 +88,9 @@ class Clock(ClockTree):
 class Flash:
     """Sectors of one bank or of two; programming clears bits."""
 
-    def __init__(self, machine: Machine, cache: FlashCache, caches: Caches) -> None:
+    def __init__(self, machine: Machine, clock: Clock, cache: FlashCache, caches: Caches) -> None:
         self.machine, self.registers, self.cache = machine, machine.registers, cache
-        self.caches = caches
+        self.clock, self.caches = clock, caches
         self.two_banks = False
         machine.on_reset.append(self._reset)
         machine.on_flash_write = self._program
@@ -118,7 +118,7 @@ class Flash:
         return self.registers.get("FLASH.SR") & 0xF2
 
     def _write_acr(self, value: int) -> None:
-        self.registers.put("FLASH.ACR", value)
+        self.clock.set_latency(value)
         if self.registers.get("FLASH.ACR", "ARTEN") and self.registers.get("FLASH.ACR", "ARTRST"):
             self.machine.forbid("the accelerator is reset while it is on")
 
@@ -184,7 +184,7 @@ class F767:
         self.core = Core(self.machine, has_lock=True)
         self.caches = Caches(self.machine, self.cache)
         self.clock = Clock(self.machine)
-        self.flash = Flash(self.machine, self.cache, self.caches)
+        self.flash = Flash(self.machine, self.clock, self.cache, self.caches)
         self.gpio = Gpio(self.machine, Pin("GPIOF", 15))
         self.usart = Usart(
             self.machine,

@@ -67,8 +67,9 @@ class Clock(ClockTree):
 class Flash:
     """Pages of 2 KB; two words in a row are written at once, and only where nothing is."""
 
-    def __init__(self, machine: Machine, cache: FlashCache) -> None:
+    def __init__(self, machine: Machine, clock: Clock, cache: FlashCache) -> None:
         self.machine, self.registers, self.cache = machine, machine.registers, cache
+        self.clock = clock
         machine.on_reset.append(self._reset)
         machine.on_flash_write = self._program
         machine.handle("FLASH.ACR", on_write=self._write_acr)
@@ -91,7 +92,7 @@ class Flash:
         return self.registers.get("FLASH.SR") & 0xC3FA
 
     def _write_acr(self, value: int) -> None:
-        self.registers.put("FLASH.ACR", value)
+        self.clock.set_latency(value)
         for cache in "ID":
             enabled = self.registers.get("FLASH.ACR", f"{cache}CEN")
             if enabled and self.registers.get("FLASH.ACR", f"{cache}CRST"):
@@ -169,7 +170,7 @@ class L432:
         self.cache = FlashCache(self.machine)
         self.core = Core(self.machine, has_lock=False)
         self.clock = Clock(self.machine)
-        self.flash = Flash(self.machine, self.cache)
+        self.flash = Flash(self.machine, self.clock, self.cache)
         self.gpio = Gpio(self.machine, Pin("GPIOA", 12))
         self.usart = Usart(
             self.machine,

@@ -153,6 +153,18 @@ def test_replacing_settings_leaves_the_rest_of_the_flash_alone(board, name):
     assert board.part.machine.registers.get("FLASH.CR", "LOCK") == 1
 
 
+def test_an_old_error_of_the_flash_is_in_nobodys_way(board):
+    board.part.machine.registers.put("FLASH.SR", 1, "PGAERR")
+    assert board.replace_settings(b"kept")
+    assert board.settings(4) == b"kept"
+
+
+def test_settings_that_read_back_otherwise_are_noticed(board, name):
+    board.part.cache.worn = {SETTINGS[name] + 5}
+    assert not board.replace_settings(b"12345\x006789")
+    assert board.replace_settings(b"12345\xff6789")
+
+
 def test_settings_that_do_not_fit_are_refused(program):
     board = Commands("small-mcu", program("small-mcu").elf)
     board.exchange()
