@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz figures heads bench kills speed lint format setup tools clean
+.PHONY: help demo test coverage fuzz figures heads bench speed damage kills lint format setup tools clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ kills: setup ## Kill snap 50 times during flash, bench and stream: about 10 minu
 
 speed: setup ## Print how many corrupted images and clips are made in a second.
 	@$(VENV)/bin/python benchmarks/corruptions.py
+
+damage: setup ## Bench over a line that damages 10,200 times: about 10 minutes.
+	@$(VENV)/bin/python benchmarks/damage.py
 
 lint: setup ## Check style and types.
 	@$(VENV)/bin/ruff check .

@@ -97,14 +97,14 @@ void port_uart_write(uint8_t byte)
 
 bool port_uart_set_baud(uint32_t baud)
 {
-    if (baud == 0 || baud > STM32_CONSOLE_HZ / USART_BRR_LEAST) {
+    const uint32_t divider = baud ? (STM32_CONSOLE_HZ + baud / 2) / baud : 0;
+    if (divider < USART_BRR_LEAST || divider > USART_BRR_MOST) {
         return false;
     }
-    const uint32_t divider = (STM32_CONSOLE_HZ + baud / 2) / baud;
     const uint32_t back = divider * baud; /* the clock again, but for the rounding */
     const uint32_t error = back > STM32_CONSOLE_HZ ? back - STM32_CONSOLE_HZ
                                                    : STM32_CONSOLE_HZ - back;
-    if (divider > USART_BRR_MOST || error > back / 50) {
+    if (error > back / 50) {
         return false;
     }
     if (STM32_CONSOLE->cr1 & USART_CR1_UE) {

@@ -1,13 +1,17 @@
 """An image on the model of a board, and a host that talks to it."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from snapcli import toolchain
-from snapcli.emit import Reference, build_program, emit_model
+from snapcli.config import REFERENCE
+from snapcli.emit import build_program, emit_model
+from snapcli.stages.export_c import kernel_files, kernel_set
+from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import CLASSES, TAPS, random_inputs, tiny_monitor
@@ -15,21 +19,22 @@ from .f767 import F767
 from .l432 import L432
 from .machine import PartError
 
-PROGRAM_C = Path(__file__).with_name("program.c")
 MODELS = {"small-mcu": L432, "big-mcu": F767, "big-mcu-tcm": F767}
 GREETING = b"ready\n"
 
 
-def build(name: str, folder: Path, defines: dict[str, str] | None = None) -> toolchain.Build:
-    """program.c with a tiny model for that target."""
+def build(name: str, folder: Path, sources: Sequence[Path]) -> toolchain.Build:
+    """The sources with a tiny model for that target."""
     monitor = tiny_monitor()
-    program = build_program(monitor.body.graph, monitor.body, Reference())
-    for file, text in emit_model(program, monitor, random_inputs(2, seed=9)).files.items():
-        (folder / file).write_text(text)
-    library = toolchain.firmware_dir() / "snapuq"
-    sources = [PROGRAM_C, *sorted(folder.glob("*.c")), *sorted((library / "src").glob("*.c"))]
-    includes = [folder, library / "include"]
-    return toolchain.build(load_target(name), sources, includes, defines or {}, folder / "out")
+    kernels, library = kernel_set(REFERENCE, None)
+    program = build_program(monitor.body.graph, monitor.body, kernels)
+    files = emit_model(program, monitor, random_inputs(2, seed=9)).files
+    for file, text in {**files, **kernel_files(library, files)}.items():
+        path = folder / "model" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    generated, includes = exported_sources(folder / "model")
+    return toolchain.build(load_target(name), [*sources, *generated], includes, {}, folder / "out")
 
 
 @dataclass(frozen=True)
@@ -44,30 +49,68 @@ class Inference:
 
 
 class Board:
-    """The model with a program in it. Commands are those of program.c."""
+    """The model with an image in it."""
 
     def __init__(self, name: str, elf: Path) -> None:
         self.part = MODELS[name]()
         self.part.machine.load(elf)
         self.part.cache.take()
 
-    def boot(self) -> bytes:
-        """Run until it waits for a command; what it said."""
+    def exchange(self, data: bytes = b"") -> bytes:
+        """Send bytes, run until the program waits for more; what it said."""
+        usart = self.part.usart
+        usart.incoming += data
         self.part.machine.run()
-        return self._taken()
+        said = bytes(usart.outgoing)
+        usart.outgoing.clear()
+        return said
+
+    def wait(self, seconds: float) -> None:
+        """Nothing is sent for so long. The cycle counter must not pass more than one wrap."""
+        self.part.machine.cycles += round(seconds * self.part.clock.core_hz)
+
+
+class SerialPort:
+    """The board's console, as far as our client knows serial ports."""
+
+    port, out_waiting, timeout = "the model", 0, None
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._said = bytearray()
+
+    @property
+    def baudrate(self) -> int:
+        return self._board.part.usart.host_baud
+
+    @baudrate.setter
+    def baudrate(self, rate: int) -> None:
+        self._board.part.usart.host_baud = rate
+
+    @property
+    def in_waiting(self) -> int:
+        return len(self._said)
+
+    def write(self, data: bytes) -> None:
+        self._said += self._board.exchange(data)
+
+    def read(self, count: int) -> bytes:
+        taken = bytes(self._said[:count])
+        del self._said[:count]
+        return taken
+
+    def close(self) -> None:
+        pass
+
+
+class Commands(Board):
+    """Those of program.c."""
 
     def ask(self, request: bytes, answer_bytes: int) -> bytes:
-        self.part.usart.incoming += request
-        self.part.machine.run()
-        answer = self._taken()
+        answer = self.exchange(request)
         if len(answer) != answer_bytes:
             raise PartError(f"{len(answer)} bytes instead of {answer_bytes}: {answer!r}")
         return answer
-
-    def _taken(self) -> bytes:
-        taken = bytes(self.part.usart.outgoing)
-        self.part.usart.outgoing.clear()
-        return taken
 
     def infer(self, image: np.ndarray) -> Inference:
         layout = f"<iIIi{len(TAPS)}I{CLASSES}b3xI"

@@ -64,9 +64,10 @@ class ClockTree:
 
     # ---- Rules ------------------------------------------------------------------
 
-    def _check(self) -> None:
-        self.highest_hz = max(self.highest_hz, self.core_hz)
-        self.check_limits()
+    def _check(self, written: Register) -> None:
+        if written.name.startswith(("RCC.", "PWR.", "FLASH.")):
+            self.highest_hz = max(self.highest_hz, self.core_hz)
+            self.check_limits()
 
     def _check_enabled(self, register: Register) -> None:
         enable = self.enables.get(register.name.partition(".")[0])

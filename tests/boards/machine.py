@@ -100,7 +100,7 @@ class Machine:
         self.cycles = 0
         self.violation: PartError | None = None
         self.on_reset: list[Callable[[], None]] = []
-        self.after_write: list[Callable[[], None]] = []
+        self.after_write: list[Callable[[Register], None]] = []
         self.before_access: list[Callable[[Register], None]] = []
         self._stop: str | None = None
 
@@ -238,7 +238,7 @@ class Machine:
         else:
             self.registers.put(register.name, value)
         for action in self.after_write:
-            action()
+            action(register)
 
     def _block(self, uc: unicorn.Uc, address: int, size: int, data: object) -> None:
         self.cycles += size // 2

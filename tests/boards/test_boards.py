@@ -1,4 +1,4 @@
-"""The unchanged images on models of their parts: clock, console, inference, settings."""
+"""The ports, used by program.c, on models of their parts: clock, console, counter, settings."""
 
 import struct
 from fractions import Fraction
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import random_inputs, tiny_monitor
-from .board import GREETING, MODELS, Board
+from .board import GREETING, MODELS, Commands
 
 NAMES = sorted(MODELS)
 BIG = [name for name in NAMES if name != "small-mcu"]
@@ -24,9 +24,9 @@ def name(request):
 
 
 @pytest.fixture
-def board(image, name):
-    booted = Board(name, image(name).elf)
-    assert booted.boot() == GREETING
+def board(program, name):
+    booted = Commands(name, program(name).elf)
+    assert booted.exchange() == GREETING
     return booted
 
 
@@ -41,9 +41,9 @@ def test_runs_at_the_clock_that_the_target_names(board, name):
     assert board.part.core.fpu_enabled
 
 
-def test_the_small_part_uses_its_accelerator(image):
-    board = Board("small-mcu", image("small-mcu").elf)
-    board.boot()
+def test_the_small_part_uses_its_accelerator(program):
+    board = Commands("small-mcu", program("small-mcu").elf)
+    board.exchange()
     registers = board.part.machine.registers
     found = [registers.get("FLASH.ACR", part) for part in ("LATENCY", "PRFTEN", "ICEN", "DCEN")]
     assert found == [4, 1, 1, 1]
@@ -61,10 +61,10 @@ def test_the_big_part_uses_its_accelerator_caches_and_over_drive(board):
 
 
 @pytest.mark.parametrize("name", BIG)
-def test_without_the_clock_of_the_st_link_the_big_part_runs_on_its_own(image, name):
-    board = Board(name, image(name).elf)
+def test_without_the_clock_of_the_st_link_the_big_part_runs_on_its_own(program, name):
+    board = Commands(name, program(name).elf)
     board.part.clock.broken = {"HSE"}
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     registers = board.part.machine.registers
     assert registers.get("RCC.PLLCFGR", "PLLSRC") == 0  # HSI
     assert registers.get("RCC.CR", "HSEON") == registers.get("RCC.CR", "HSEBYP") == 0
@@ -124,13 +124,13 @@ def test_settings_are_replaced_and_outlive_a_reset(board, name):
     capacity = struct.unpack("<I", board.ask(b"c", 4))[0]
     assert capacity == {"small-mcu": 2048}.get(name, 128 << 10)
     generator = np.random.default_rng(5)
-    for count in (1, 8, 613, 2048, 620):  # each needs bits that the last one has cleared
+    for count in (1, 2048, 620):  # each needs bits that the last one has cleared
         data = generator.bytes(count)
         assert board.replace_settings(data)
         assert board.settings(count) == data
     assert board.part.cache.cells[SETTINGS[name] - 0x08000000 :][:620] == data
     board.part.machine.reset()
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     assert board.settings(640) == data + b"\xff" * 20
     assert board.replace_settings(b"")
     assert board.settings(64) == erased
@@ -153,9 +153,9 @@ def test_replacing_settings_leaves_the_rest_of_the_flash_alone(board, name):
     assert board.part.machine.registers.get("FLASH.CR", "LOCK") == 1
 
 
-def test_settings_that_do_not_fit_are_refused(image):
-    board = Board("small-mcu", image("small-mcu").elf)
-    board.boot()
+def test_settings_that_do_not_fit_are_refused(program):
+    board = Commands("small-mcu", program("small-mcu").elf)
+    board.exchange()
     assert board.replace_settings(b"kept")
     assert not board.replace_settings(bytes(2049))
     assert board.settings(4) == b"kept"
@@ -163,11 +163,11 @@ def test_settings_that_do_not_fit_are_refused(image):
 
 @pytest.mark.parametrize("name", BIG)
 @pytest.mark.parametrize("two_banks", [False, True])
-def test_the_big_part_erases_the_settings_sector_in_one_bank_or_two(image, name, two_banks):
-    board = Board(name, image(name).elf)
+def test_the_big_part_erases_the_settings_sector_in_one_bank_or_two(program, name, two_banks):
+    board = Commands(name, program(name).elf)
     board.part.flash.two_banks = two_banks
     board.part.machine.reset()
-    assert board.boot() == GREETING
+    assert board.exchange() == GREETING
     assert board.replace_settings(b"first \x00")
     assert board.replace_settings(b"second\xff")
     assert board.settings(7) == b"second\xff"
@@ -182,13 +182,13 @@ CONSOLE_HZ = {"small-mcu": 80_000_000, "big-mcu": 54_000_000, "big-mcu-tcm": 54_
 
 
 def is_known(clock_hz: int, baud: int) -> bool:
-    """By exact arithmetic: the nearest divider of 16 bits, 16 at least, comes within 2 %."""
+    """By exact arithmetic: some divider of 16 bits, 16 at least, comes within 2 %."""
     if baud == 0:
         return False
-    divider = round(Fraction(clock_hz, baud))
-    if not 16 <= divider <= 0xFFFF:
-        return False
-    return abs(Fraction(clock_hz, divider) - baud) <= Fraction(baud, 50)
+    return any(
+        16 <= divider <= 0xFFFF and abs(Fraction(clock_hz, divider) / baud - 1) <= Fraction(1, 50)
+        for divider in (clock_hz // baud, clock_hz // baud + 1)
+    )
 
 
 @pytest.mark.parametrize("baud", [9600, 230400, 460800, 921600, 1_000_000, 2_000_000])
@@ -200,8 +200,12 @@ def test_usual_rates_are_known(board, baud):
 
 
 @pytest.mark.parametrize("name", ["small-mcu", "big-mcu"], indirect=True)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@given(baud=st.one_of(st.integers(0, 2**32 - 1), st.integers(500, 6_000_000)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(
+    baud=st.one_of(
+        st.integers(0, 2**32 - 1), st.integers(500, 2_000_000), st.integers(2_000_000, 6_000_000)
+    )
+)
 def test_a_rate_is_known_or_nothing_changes(board, name, baud):
     """Every further answer proves that host and device still understand each other."""
     assert board.set_baud(baud) == is_known(CONSOLE_HZ[name], baud)
@@ -213,25 +217,3 @@ def test_reception_goes_on_after_an_overrun(board):
     assert board.part.machine.registers.get(f"{board.part.usart.name}.ISR", "ORE") == 1
     assert board.stack()[1] > 0
     assert board.part.machine.registers.get(f"{board.part.usart.name}.ISR", "ORE") == 0
-
-
-# ---- Tightly coupled memories -----------------------------------------------------------------
-
-
-def test_kernels_run_from_the_itcm_if_wanted(image):
-    counts = {}
-    for name in BIG:
-        board = Board(name, image(name).elf)
-        board.boot()
-        blocks: list[int] = []
-        import unicorn
-
-        def note(uc, address, size, data, blocks=blocks):
-            blocks.append(address)
-
-        board.part.machine.uc.hook_add(unicorn.UC_HOOK_BLOCK, note)
-        board.infer(random_inputs(1)[0])
-        inside = sum(address < 16 << 10 for address in blocks)
-        counts[name] = inside / len(blocks)
-    assert counts["big-mcu"] == 0
-    assert counts["big-mcu-tcm"] > 0.9

@@ -165,27 +165,36 @@ def test_only_cores_that_are_emulated_have_a_twin() -> None:
         assert "qemu-m4 or qemu-m7" in caught.value.hint
 
 
-@pytest.mark.parametrize("kernels", ["reference", "cmsis-nn"])
-@pytest.mark.parametrize("name", ["cortex-m0+", "cortex-m33"])
-def test_a_run_becomes_a_library(
-    workspace: Workspace, tmp_path: Path, name: str, kernels: str, request: pytest.FixtureRequest
-) -> None:
-    """Exported, built and linked as the page says; the same golden vectors come out."""
-    if kernels == "cmsis-nn":
-        request.getfixturevalue("cmsis_nn")
+def linked_run(workspace: Workspace, name: str, kernels: str, folder: Path) -> Emulator:
+    """The latest run as the firmware of a core, by the commands of the page."""
     exported = workspace.snap("export-c", "--target", name, "--kernels", kernels)
     assert exported.code == 0, exported.err
     flashed = workspace.snap("flash", "--target", name, "--json")
     assert flashed.code == 0, flashed.err
-    report = flashed.json
-    size, plain = report["size"], report["size_without_heads"]
+    size, plain = flashed.json["size"], flashed.json["size_without_heads"]
     assert 0 < plain["flash_bytes"] < size["flash_bytes"]
-    folder = workspace.run / "build" / name
-    assert report["image"].endswith(f"build/{name}/libsnap.a")
+    built = workspace.run / "build" / name
+    assert flashed.json["image"].endswith(f"build/{name}/libsnap.a")
     target, machine = load_target(name), MACHINES[name]
-    elf = link(target, folder / "libsnap.a", [folder / "include"], tmp_path, machine)
-    emulated = replace(target, emulator=machine.name)
-    with Emulator(emulated, elf) as emulator, open_port(emulator.port) as port:
-        client = Client(port)
-        assert client.hello().target == name
+    elf = link(target, built / "libsnap.a", [built / "include"], folder, machine)
+    return Emulator(replace(target, emulator=machine.name), elf)
+
+
+@pytest.mark.parametrize("name", ["cortex-m0+", "cortex-m33"])
+def test_arm_s_kernels_compute_the_same_on_every_core(
+    workspace: Workspace, cmsis_nn: Path, tmp_path: Path, name: str
+) -> None:
+    with (
+        linked_run(workspace, name, "cmsis-nn", tmp_path) as emulator,
+        Client(open_port(emulator.port)) as client,
+    ):
         assert client.selftest().first_mismatch is None
+
+
+def test_a_run_on_a_part_of_one_s_own_is_benched(workspace: Workspace, tmp_path: Path) -> None:
+    with linked_run(workspace, "cortex-m33", "reference", tmp_path) as emulator:
+        asked = ("--port", emulator.port, "--inputs", "20", "--warmup", "1", "--json")
+        benched = workspace.snap("bench", *asked)
+    assert benched.code == 0, benched.err
+    assert benched.json["target"] == "cortex-m33"
+    assert benched.json["bit_exact"] == 20

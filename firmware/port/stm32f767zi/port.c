@@ -157,9 +157,9 @@ void port_init(void)
     (void)RCC_APB1ENR;
     stm32_marker_start();
     stm32_counter_start();
-    port_uart_set_baud(115200);
     stm32_pin_alternate(GPIOD, 8, 7);
     stm32_pin_alternate(GPIOD, 9, 7);
+    port_uart_set_baud(115200);
 }
 
 static void wait_for_flash(void)

@@ -75,9 +75,9 @@ void port_init(void)
     (void)RCC_APB1ENR1;
     stm32_marker_start();
     stm32_counter_start();
-    port_uart_set_baud(115200);
     stm32_pin_alternate(GPIOA, 2, 7);
     stm32_pin_alternate(GPIOA, 15, 3);
+    port_uart_set_baud(115200);
 }
 
 static void wait_for_flash(void)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from snapcli import console
 from snapcli.cli.blocks import bar, columns
-from snapcli.cli.render import notes, percent, plural, size
+from snapcli.cli.render import notes, percent, plural, size, within
 
 if TYPE_CHECKING:
     from snapcli.metrics.timing import Timing
@@ -73,12 +73,12 @@ def _memory(report: "BenchReport") -> list[tuple[str, str]]:
     rows = [
         (
             "flash",
-            f"{size(whole.flash_bytes)} of {size(report.flash_limit_bytes)}, "
+            f"{within(whole.flash_bytes, report.flash_limit_bytes)}, "
             f"heads {size(whole.flash_bytes - plain.flash_bytes)}",
         ),
         (
             "RAM, reserved stack included",
-            f"{size(whole.ram_bytes)} of {size(report.ram_limit_bytes)}, "
+            f"{within(whole.ram_bytes, report.ram_limit_bytes)}, "
             f"heads {size(whole.ram_bytes - plain.ram_bytes)}",
         ),
     ]

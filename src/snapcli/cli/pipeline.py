@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapcli import console
 from snapcli.cli.interrupt import resumable
-from snapcli.cli.render import figure, percent, size
+from snapcli.cli.render import figure, percent, size, within
 from snapcli.config import Recipe
 from snapcli.errors import ConfigError, UsageError
 from snapcli.progress import OnProgress
@@ -36,7 +36,7 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
     with new_run(runs_dir, run_prefix(recipe.train.dataset)) as run, resumable(run):
         report = pipeline(run, recipe, _watch)
     if report.bench is None:
-        console.note(f"bench      skipped: {target.name} is a board")
+        console.note(f"bench      skipped: {target.name} is a {'board' if target.port else 'core'}")
     if json:
         console.print_json(report)
     else:
@@ -86,12 +86,12 @@ def _table(report: "PipelineReport", folder: str) -> None:
     rows += [
         (
             "flash",
-            f"{size(with_.flash_bytes)} of {size(flash.flash_limit_bytes)} "
+            f"{within(with_.flash_bytes, flash.flash_limit_bytes)} "
             f"(heads {size(with_.flash_bytes - without.flash_bytes)})",
         ),
         (
             "RAM, stack included",
-            f"{size(with_.ram_bytes)} of {size(flash.ram_limit_bytes)} "
+            f"{within(with_.ram_bytes, flash.ram_limit_bytes)} "
             f"(heads {size(with_.ram_bytes - without.ram_bytes)})",
         ),
     ]

@@ -45,6 +45,11 @@ def size(count: int) -> str:
     return f"{count:,} B"
 
 
+def within(count: int, limit: int) -> str:
+    """limit 0: not known."""
+    return f"{size(count)} of {size(limit)}" if limit else size(count)
+
+
 def train(report: "TrainReport") -> None:
     notes(report.notes)
     time = (

@@ -145,6 +145,8 @@ class Client:
 
         Where the device leaves it later, the same rates are tried again.
         """
+        if self._hello is None:
+            self.hello()  # whoever it is must be worth waiting for
         self._rates = tuple(rates)
         self._negotiate()
         return self._link.baud
@@ -167,12 +169,13 @@ class Client:
 
     def request(self, kind: int, payload: bytes = b"", timeout_s: float | None = None) -> bytes:
         """The payload of the answer to one request."""
-        self._renew_rate()
         request = self._exchange.request(kind, payload)
         problem: LinkError | None = None
         for _ in range(1 + _RECOVERIES):
             try:
-                if problem is not None:
+                if problem is None:
+                    self._renew_rate()
+                else:
                     self._recover(problem)
                 return self._exchange.ask(request, timeout_s)
             except LinkError as error:

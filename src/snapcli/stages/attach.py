@@ -129,8 +129,9 @@ def _check_image(client: Client, hello: Hello, firmware: Firmware) -> None:
             f"it was linked with {image.linked_crc:08x}",
             f"Flash it again: {firmware.remedy}",
         )
-    built = firmware.sizes["image_crc"]  # of the image with heads, the one that boards get
-    if hello.has_heads and image.bytes and image.linked_crc != built:
+    # Of the image with heads, the one that boards get; 0: a library, linked by somebody else.
+    built = firmware.sizes["image_crc"]
+    if built and hello.has_heads and image.bytes and image.linked_crc != built:
         raise CheckError(
             f"the device runs another build of this model, {image.linked_crc:08x}, not this run's "
             f"{built:08x}",

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TO_DEVICE, TO_HOST = 0, 1
+_CHANGE_S = 0.01
 KINDS = ("drop", "double", "flip", "delay", "cut")
 
 
@@ -104,6 +105,7 @@ class Line:
     ) -> None:
         self._device_path = device_path
         self._baud_limit = baud_limit
+        self._in_step_at = 0.0
         self._ways = [
             _Direction([damage for damage in damages if damage.direction == direction])
             for direction in (TO_DEVICE, TO_HOST)
@@ -132,22 +134,27 @@ class Line:
         while not self._stop.is_set():
             now = time.monotonic()
             blocked = [ends[1 - way] for way in (0, 1) if self._ways[way].due(now)]
-            # What arrives in between was sent before or after a change of rate: we cannot know.
-            in_step = self._in_step()
+            carries = self._carries()
             readable, _, _ = select.select(ends, blocked, [], 0.002)
-            in_step = in_step or self._in_step()
+            carries = self._carries() or carries
             now = time.monotonic()
             for way in (TO_DEVICE, TO_HOST):
                 with contextlib.suppress(OSError):  # an end that is gone
                     if ends[way] in readable:
                         data = os.read(ends[way], 65536)
-                        self._ways[way].put(data if in_step else data[::2], now)
+                        self._ways[way].put(data if carries else data[::2], now)
                     if data := self._ways[way].due(now):
                         self._ways[way].taken(os.write(ends[1 - way], data))
 
-    def _in_step(self) -> bool:
+    def _carries(self) -> bool:
+        """Whether bytes arrive as they are. One that was sent right before its end changed the
+        rate is read after it: so both ends may be out of step for a moment."""
         if self._baud_limit is None:
             return True
+        now = time.monotonic()
         ours, theirs = (termios.tcgetattr(fd)[5] for fd in (self._host, self._device))
+        if ours == theirs:
+            self._in_step_at = now
         # Linux numbers the speeds in their order.
-        return ours == theirs <= getattr(termios, f"B{self._baud_limit}")
+        limit = getattr(termios, f"B{self._baud_limit}")
+        return now - self._in_step_at < _CHANGE_S and min(ours, theirs) <= limit

@@ -506,16 +506,21 @@ def test_a_device_that_stops_reading():
 # ---- A cable that is pulled ------------------------------------------------------
 
 
-def test_a_stream_survives_unplugging(tmp_path):
+@pytest.mark.parametrize("idle_s", [None, 0.0, 0.4])
+def test_a_stream_survives_unplugging(tmp_path, quick_lapse, idle_s):
+    """idle_s: at a higher rate, how long after the last answer it goes on."""
     port = tmp_path / "board"
     first, second = FakeDevice(), FakeDevice()
     with second:
         with first:
             port.symlink_to(first.path)
             client = Client(str(port), 0.2, work_timeout_s=0.5, reconnect_s=5.0)
+            if idle_s is not None:
+                client.speed_up()
             client.start()
             answers = [client.infer(data) for data in INPUTS[:5]]
             port.unlink()
+        time.sleep(idle_s or 0.0)
 
         def plug_in():
             port.symlink_to(second.path)
@@ -523,6 +528,7 @@ def test_a_stream_survives_unplugging(tmp_path):
         threading.Timer(0.3, plug_in).start()
         with client:
             answers += [client.infer(data) for data in INPUTS[5:]]
+            assert client.baud == (115200 if idle_s is None else 921600)
     assert answers == expected(INPUTS)
     assert second.starts == [StreamState(answers[4].rate_q24, answers[4].threshold_q24)]
 

@@ -1,0 +1,117 @@
+"""Payloads: whatever arrives is an answer of exactly its form, or an error that is expected."""
+
+import struct
+from dataclasses import astuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snapcli.device import Inference, StreamState, messages
+from snapcli.device.messages import Hello
+
+EXPECTED = (struct.error, ValueError, IndexError)
+u16, u32 = st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF)
+i32 = st.integers(-(2**31), 2**31 - 1)
+small = st.integers(0, 5)
+hex_digits = st.text("0123456789abcdef", min_size=16, max_size=16)
+
+
+@st.composite
+def hellos(draw: st.DrawFn) -> tuple[Hello, bytes]:
+    """What a device means and the bytes that SPEC.md, 3.2, makes of it."""
+    unit = draw(st.integers(0, 2))
+    flags = draw(st.integers(0, 7))
+    input_bytes, step, hz, arena, image, settings_check, own = (draw(u32) for _ in range(7))
+    classes, taps, steps = draw(small), draw(small), draw(small)
+    model_id, target = draw(hex_digits), draw(st.text("abc-0123", max_size=12))
+    packed = b"".join(
+        (
+            struct.pack("<HHI", 2, flags, input_bytes),
+            struct.pack("<HHHBB", classes, taps, steps, unit, 0),
+            struct.pack("<IIIIII", step, hz, arena, image, settings_check, own),
+            model_id.encode() + target.encode(),
+        )
+    )
+    meant = Hello(
+        protocol_version=2,
+        model_id=model_id,
+        target=target,
+        input_bytes=input_bytes,
+        classes=classes,
+        taps=taps,
+        steps=steps,
+        arena_bytes=arena,
+        is_emulator=bool(flags & 1),
+        has_heads=bool(flags & 2),
+        is_damaged=bool(flags & 4),
+        counter_unit=("instructions", "cycles", "nanoseconds")[unit],
+        counter_step=step,
+        counter_hz=hz,
+        image_crc=image,
+        settings_check=settings_check,
+        own_settings_check=own,
+    )
+    return meant, packed
+
+
+@given(hellos())
+def test_hello(pair: tuple[Hello, bytes]) -> None:
+    meant, packed = pair
+    assert messages.parse_hello(packed) == meant
+    with pytest.raises(EXPECTED):
+        messages.parse_hello(packed[:55])
+
+
+@given(hellos(), st.data())
+def test_results_have_the_shape_that_hello_tells(
+    pair: tuple[Hello, bytes], data: st.DataObject
+) -> None:
+    hello, _ = pair
+    meant = Inference(
+        predicted=data.draw(i32),
+        abstain=data.draw(st.booleans()),
+        score_q16=data.draw(u32),
+        uncertainty_q16=data.draw(u32),
+        count=data.draw(st.integers(0, 2**64 - 1)),
+        rate_q24=data.draw(i32),
+        threshold_q24=data.draw(i32),
+        surprisal_q16=tuple(data.draw(u32) for _ in range(hello.taps)),
+        logits=tuple(data.draw(st.integers(-128, 127)) for _ in range(hello.classes)),
+    )
+    counts = tuple(data.draw(u32) for _ in range(hello.steps))
+    fixed = astuple(meant)[:7]
+    result = struct.pack("<iiIIQii", *fixed)
+    result += b"".join(value.to_bytes(4, "little") for value in meant.surprisal_q16)
+    result += b"".join(value.to_bytes(1, "little", signed=True) for value in meant.logits)
+    assert messages.parse_inference(result, hello) == meant
+    profile = messages.parse_profile(result + struct.pack(f"<{len(counts)}I", *counts), hello)
+    assert (profile.inference, profile.step_counts) == (meant, counts)
+    for wrong in (result[:-1], result + b"\0"):
+        with pytest.raises(EXPECTED):
+            messages.parse_inference(wrong, hello)
+
+
+@given(st.binary(max_size=120), hellos())
+def test_anything_else_is_an_expected_error(payload: bytes, pair: tuple[Hello, bytes]) -> None:
+    hello, _ = pair
+    parsers = (
+        *(messages.parse_hello, messages.parse_stack, messages.parse_selftest),
+        *(messages.parse_check, messages.parse_fault, messages.parse_word),
+        *(messages.parse_nothing, messages.parse_version),
+        lambda data: messages.parse_inference(data, hello),
+        lambda data: messages.parse_profile(data, hello),
+    )
+    understood = 0
+    for parse in parsers:
+        try:
+            parse(payload)
+            understood += 1
+        except EXPECTED:
+            pass
+    assert understood >= 1  # the version can always be told
+
+
+def test_the_state_of_a_stream() -> None:
+    assert messages.pack_state(None) == b""
+    assert messages.pack_state(StreamState(1, -2)) == b"\x01\0\0\0\xfe\xff\xff\xff"
