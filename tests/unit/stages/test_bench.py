@@ -1,21 +1,21 @@
 """What bench does with a device, and what it makes of the answers."""
 
 import json
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from snapcli.device import Profile, Stack
+from snapcli.config import BenchOptions
+from snapcli.device import Profile
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.jsontext import dumps
-from snapcli.metrics.timing import timing
 from snapcli.runs import Run, create_run
-from snapcli.stages.bench import measure, microseconds
+from snapcli.stages.bench import bench, measure, microseconds
 from snapcli.stages.bench_report import (
     PROFILED,
-    SCHEMA,
     BenchReport,
     report_from,
     stage_costs,
@@ -23,21 +23,13 @@ from snapcli.stages.bench_report import (
 )
 from snapcli.stages.energy import PowerTrace, with_energy
 from snapcli.stages.exact import Reference
-from snapcli.stages.flash import ImageSize
 from snapcli.targets import load_target
 
 from ..tiny_monitor import random_inputs
+from .board_report import EXPORTED, report
 from .fake_device import HELLO, STEP, FakeDevice, controlled
 
 INPUTS = random_inputs(60, seed=3)
-EXPORTED = {
-    "steps": [
-        {"name": "stem CONV_2D", "stage": "backbone"},
-        {"name": "stem head", "stage": "heads"},
-        {"name": "score and map", "stage": "map"},
-    ],
-    "layers": [{"name": "stem", "operator": "CONV_2D", "macs": 200}],
-}
 
 
 @pytest.mark.parametrize("warmup", [0, 7, 70])
@@ -84,45 +76,6 @@ def test_only_time_is_told_in_microseconds() -> None:
 
 
 # ---- Energy -----------------------------------------------------------------
-
-CYCLES = timing(np.array([8000, 8000, 8000, 8000]))
-
-
-def report(inputs: int = 4, warmup: int = 2) -> BenchReport:
-    """Of a board at 80 MHz whose inferences take 100 us."""
-    costs = step_costs([FakeDevice(controlled()).profile(INPUTS[0].tobytes())], EXPORTED)
-    return BenchReport(
-        schema=SCHEMA,
-        run="digits-001",
-        target="small-mcu",
-        part="STM32L432KC",
-        model_id=HELLO.model_id,
-        settings_check=1,
-        image_crc=2,
-        warmup=warmup,
-        inputs=inputs,
-        bit_exact=inputs,
-        repeats=0,
-        restarts=0,
-        counter="cycles",
-        counter_hz=80_000_000,
-        timing=CYCLES,
-        timing_us=CYCLES.scaled(1 / 80),
-        macs=1000,
-        count_per_mac=8.0,
-        timing_without_heads=None,
-        heads_overhead=None,
-        stages=stage_costs(costs),
-        steps=costs,
-        size=ImageSize(30_000, 9_000),
-        size_without_heads=ImageSize(20_000, 9_000),
-        flash_limit_bytes=262_144,
-        ram_limit_bytes=65_536,
-        stack=Stack(500, 4096),
-        ram_used_bytes=5_404,
-        energy=None,
-        notes=(),
-    )
 
 
 def trace(path: Path, pulses: int, samples: int = 50, period_us: float = 2.0) -> PowerTrace:
@@ -178,6 +131,37 @@ def test_what_is_doubtful_is_said(
     given = trace(tmp_path / "t.csv", pulses, samples, period_us)
     (note,) = with_energy(run, load_target("small-mcu"), given).notes
     assert said in note
+
+
+@pytest.mark.parametrize("age", [None, "old", "new"])
+def test_a_trace_is_read_behind_its_bench(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: str | None
+) -> None:
+    """The board is not there; the bench before stands for the one that it would make."""
+    monkeypatch.setattr("snapcli.stages.bench._measured", lambda *_: report())
+    given = PowerTrace(tmp_path / "t.csv", None)
+    if age:
+        given = trace(tmp_path / "t.csv", 4)
+        if age == "old":
+            os.utime(given.path, (1e9, 1e9))
+        else:
+            os.utime(given.path, (4e9, 4e9))
+
+    def benched() -> BenchReport:
+        return bench(run, "small-mcu", BenchOptions(), "/dev/none", given)
+
+    if age == "new":
+        assert benched().energy is not None
+        return
+    with pytest.raises(UsageError, match="older than this bench" if age else "no trace") as caught:
+        benched()
+    later = "The bench is kept; then: snap bench --target small-mcu --power-trace"
+    assert later in str(caught.value.hint)
+
+
+def test_an_emulator_takes_no_power(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="qemu-m4 is an emulator"):
+        bench(run, "qemu-m4", BenchOptions(), None, trace(tmp_path / "t.csv", 4))
 
 
 def test_a_trace_needs_its_bench(run: Run, tmp_path: Path) -> None:

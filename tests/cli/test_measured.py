@@ -1,0 +1,83 @@
+"""What bench and stream print, of devices that nobody has."""
+
+from dataclasses import replace
+
+import pytest
+
+from snapcli.cli import measured
+from snapcli.metrics.power import Energy
+from snapcli.metrics.timing import Histogram
+from snapcli.stages.stream import SegmentReport, StreamReport
+from tests.unit.stages.board_report import report
+
+ENERGY = Energy(4, 12.5, 0.25, 12.0, 13.0, 16, 100.0, 50, 3.3)
+
+
+def test_a_board_has_time_and_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    measured.bench(report(), all_steps=False)
+    shown = capsys.readouterr().out
+    for part in (
+        *("cycles, mean", "microseconds, mean", "100.0 (deviation 0.0) at 80 MHz"),
+        *("cycles per MAC", "8.00 (1,000 MAC)", "not measured (give --power-trace)"),
+        *("percentiles 50 / 90 / 95 / 99", "5,404 B", "500 B of 4,096 B"),
+        *("stem CONV_2D", "backbone", "60.0 %", "3.00", "All 4 runs took the same cycles."),
+    ):
+        assert part in shown, part
+    assert "without heads" not in shown
+
+
+def test_energy_and_its_doubts(capsys: pytest.CaptureFixture[str]) -> None:
+    measured.bench(replace(report(), energy=ENERGY, notes=("is it right?",)), all_steps=True)
+    out, err = capsys.readouterr()
+    assert "12.50 uJ per inference (deviation 0.25, 12.00 - 13.00), 4 windows, at 3.3 V" in out
+    assert "note: is it right?" in err
+    assert "layers, in the order of work" in out
+
+
+def test_an_emulator_is_never_told_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = replace(report().timing, histogram=Histogram((8000, 8040, 8080, 8120), (1, 0, 3)))
+    emulated = replace(report(), counter="instructions", timing=counted, timing_us=None)
+    measured.bench(emulated, all_steps=False)
+    shown = capsys.readouterr().out
+    assert "4 runs by instructions, 40 to a column" in shown
+    assert "  ▃▃  ██\n" in shown  # a third of 4 lines, nothing, all of them
+    for word in ("microseconds", " us ", "MHz", "give --power-trace"):
+        assert word not in shown
+
+
+def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    played = StreamReport(
+        schema=1,
+        run="digits-001",
+        target="small-mcu",
+        part="STM32L432KC",
+        model_id="0123456789abcdef",
+        settings_check=1,
+        image_crc=2,
+        split="test",
+        seed=0,
+        frames=400,
+        planned=7400,
+        bit_exact=400,
+        resumed_at=200,
+        abstained=60,
+        budget=0.1,
+        repeats=3,
+        restarts=1,
+        seconds=10.0,
+        counter="cycles",
+        timing=report().timing,
+        segments=(
+            SegmentReport("clean", "clean", 0, 0, 200, 10),
+            SegmentReport("corrupted", "noise", 2, 200, 100, 20),
+            SegmentReport("corrupted", "blur", 2, 300, 100, 30),
+        ),
+    )
+    measured.stream(played, ["a.npz", "a.json"])
+    shown = capsys.readouterr().out
+    for part in (
+        *("400 of 400 frames", "15.0 %, budget 10.0 %", "first 400 frames"),
+        *("went on from frame", "20.0", "3 requests sent again, 1 restart of the device"),
+        *("corrupted, severity 2", "25.0 %", "5.0 %", "Stored: a.npz, a.json"),
+    ):
+        assert part in shown, part
