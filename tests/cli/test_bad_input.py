@@ -556,7 +556,7 @@ def test_the_rest_works_without_tensorflow(
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and the data set is loaded once."""
     client = functools.partial(Client, timeout_s=0.2, work_timeout_s=0.2)
-    monkeypatch.setattr("snapcli.stages.attach.Client", client)
+    monkeypatch.setattr("snapcli.stages.firmware.Client", client)
     monkeypatch.setattr("snapcli.stages.bench.load_dataset", functools.cache(load_dataset))
 
 

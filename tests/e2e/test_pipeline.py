@@ -221,7 +221,7 @@ def test_bench_sends_no_golden_vector(
             sent.append(data)
             return super().infer(data)
 
-    monkeypatch.setattr("snapcli.stages.attach.Client", Recorder)
+    monkeypatch.setattr("snapcli.stages.firmware.Client", Recorder)
     outcome = workspace.snap("bench", "--inputs", "30", "--warmup", "0")
     assert outcome.code == 0
     assert "30 of 30" in outcome.out

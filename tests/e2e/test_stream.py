@@ -33,7 +33,7 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
                 given.pop("do")(self)
             return super().infer(data)
 
-    monkeypatch.setattr("snapcli.stages.attach.Client", Disturbed)
+    monkeypatch.setattr("snapcli.stages.firmware.Client", Disturbed)
     yield given
     assert "do" not in given
 

@@ -15,10 +15,10 @@ from snapcli.errors import UsageError
 from snapcli.metrics.timing import Timing, timing
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
-from snapcli.stages.attach import Firmware, attached, built_firmware, target_at
 from snapcli.stages.bench_report import PROFILED, SCHEMA, BenchReport, stage_costs, step_costs
 from snapcli.stages.energy import PowerTrace, with_energy
 from snapcli.stages.exact import Reference, check_exact
+from snapcli.stages.firmware import Firmware, attached, built_firmware, target_at
 from snapcli.stages.flash import ImageSize
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target

@@ -21,7 +21,7 @@ from snapcli.device import Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
 from snapcli.runs import Run, disk_errors
-from snapcli.stages.attach import attached, built_firmware, target_at
+from snapcli.stages.firmware import attached, built_firmware, target_at
 from snapcli.stages.recipe import run_recipe
 from snapcli.stages.stream import STREAM_SEED
 

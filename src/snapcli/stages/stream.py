@@ -24,8 +24,8 @@ from snapcli.graph.monitor import Monitor
 from snapcli.metrics.timing import Timing, timing
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, disk_errors, json_writer
-from snapcli.stages.attach import attached, built_firmware, target_at
 from snapcli.stages.exact import Reference, check_exact
+from snapcli.stages.firmware import attached, built_firmware, target_at
 from snapcli.stages.frame_log import FrameLog
 from snapcli.stages.recipe import run_recipe
 
