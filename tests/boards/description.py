@@ -62,7 +62,7 @@ def from_svd(name: str) -> dict[str, Register]:
             found[full] = Register(
                 full,
                 base + int(register.findtext("addressOffset", ""), 0),
-                int(register.findtext("resetValue", "0"), 0),
+                int(register.findtext("resetValue", "0"), 16),
                 access != "write-only",
                 access != "read-only",
                 fields,

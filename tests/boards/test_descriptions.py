@@ -48,6 +48,15 @@ def test_the_svd_is_of_the_small_part():
     assert not description["GPIOA.BSRR"].readable
 
 
+def test_the_big_part_wakes_up_as_its_older_sibling_does():
+    facts, sibling = from_facts("stm32f767.toml"), from_svd("STM32F439x.svd")
+    older = {"PWR.CR1": "PWR.CR", "PWR.CSR1": "PWR.CSR"}
+    clock, flash = ("CR", "PLLCFGR", "CFGR", "AHB1ENR"), ("ACR", "SR", "CR")
+    same = [*(f"RCC.{name}" for name in clock), *(f"FLASH.{name}" for name in flash)]
+    for name in (*same, *older):
+        assert facts[name].reset == sibling[older.get(name, name)].reset, name
+
+
 class CHeader:
     """#defines and structures of a CMSIS device header."""
 
