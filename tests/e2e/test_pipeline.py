@@ -15,6 +15,8 @@ from snapcli.data import load_dataset
 from snapcli.device import Client, Inference
 from snapcli.fixedpoint import ConvS8
 from snapcli.graph.monitor import load_monitor
+from snapcli.stages.export_c import our_firmware
+from snapcli.targets import load_target
 from tests.conftest import INPUTS, STAGES, Finished, Workspace
 
 ARTIFACTS = (
@@ -169,6 +171,17 @@ def test_sizes_come_from_the_image(finished: Finished) -> None:
         assert bench[kind] == size[kind]
         assert size[kind]["flash_bytes"] < bench["flash_limit_bytes"]
         assert size[kind]["ram_bytes"] < bench["ram_limit_bytes"]
+
+
+def test_the_image_takes_no_more_than_the_export_has_promised(finished: Finished) -> None:
+    exported = finished.outcomes["export-c"].json
+    size = finished.outcomes["flash"].json["size"]
+    graph = load_monitor(finished.workspace.run / "quantize").body.graph
+    input_bytes = graph.tensors[graph.input].size_bytes
+    around = our_firmware(input_bytes, golden_bytes=8 * input_bytes)
+    assert size["flash_bytes"] <= exported["flash_bytes"] + around.flash_bytes
+    stack = load_target(exported["target"]).stack_bytes
+    assert size["ram_bytes"] <= exported["arena_bytes"] + stack + around.ram_bytes
 
 
 # ---- Proof ------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """snap calibrate --push: settings over the link, on a device whose image stays as it is."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -32,7 +31,7 @@ def test_other_settings_rule_until_another_image_is_flashed(
         "calibrate", "--target", "0.6", "--controller", "--push", "--port", device, "--json"
     )
     assert pushed.code == 0, pushed.err
-    report = json.loads(pushed.out)["push"]
+    report = pushed.json["push"]
     with Client(device) as client:
         after = client.hello()
         assert f"{after.settings_check:08x}" == report["settings"] != report["before"]
@@ -44,7 +43,7 @@ def test_other_settings_rule_until_another_image_is_flashed(
     # Every decision of the controller, which the image was not built with, is the run's.
     bench = workspace.snap("bench", "--port", device, "--inputs", "20", "--json")
     assert bench.code == 0, bench.err
-    measured = json.loads(bench.out)
+    measured = bench.json
     assert measured["bit_exact"] == 20
     assert measured["settings_check"] == after.settings_check
 
