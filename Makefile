@@ -40,13 +40,13 @@ bench: setup ## Print flash, arena and instructions against TFLite-Micro; MODELS
 heads: setup ## Print drift, gain and cost of every head on the digits: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/heads.py
 
-kills: setup ## Kill snap 50 times during flash, bench and stream: about 10 minutes.
+kills: setup ## Kill snap 50 times during flash, bench and stream: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/kills.py
 
 speed: setup ## Print how many corrupted images and clips are made in a second.
 	@$(VENV)/bin/python benchmarks/corruptions.py
 
-damage: setup ## Bench over a line that damages 10,200 times: about 10 minutes.
+damage: setup ## Bench over a line that damages 10,200 times: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/damage.py
 
 lint: setup ## Check style and types.

@@ -6,7 +6,7 @@
 On a copy of a finished run, with the emulator as board. After each kill every recorded stage of
 the run must be up to date, no emulator may live on, and the same command must work when it is run
 again and leave no temporary file behind; a stream must then hold what one that was never killed
-holds. About ten seconds for each kill.
+holds. About 15 seconds for each kill.
 """
 
 import random
