@@ -1,7 +1,7 @@
 """Same bytes, however long it runs: a million inferences of the firmware with the digits' model as
 a process of this machine, and 10,000 on the emulator.
 
-Run: make soak (on two idle cores some minutes). Inputs repeat in rounds of 254, each a stream that START begins, one request at a
+Run: make soak. Inputs repeat in rounds of 254, each a stream that START begins, one request at a
 time over the pty. Every answer must equal that of the first round: on this machine all but the
 time it took, on the emulator its count of instructions too, and the stack mark of both ends.
 """
