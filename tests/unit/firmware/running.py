@@ -20,6 +20,7 @@ class Console:
         self.path = path
         self._file = os.open(path, os.O_RDWR | os.O_NOCTTY)
         self._sequence = 0
+        self._pending = b""  # text that came along with a frame
 
     def close(self) -> None:
         os.close(self._file)
@@ -30,6 +31,9 @@ class Console:
 
     def read(self, timeout_s: float) -> bytes:
         """What comes within the time, or nothing."""
+        if self._pending:
+            data, self._pending = self._pending, b""
+            return data
         ready, _, _ = select.select([self._file], [], [], timeout_s)
         return os.read(self._file, 65536) if ready else b""
 
@@ -64,6 +68,7 @@ class Console:
             assert time.monotonic() < until, f"silence after {found}"
             found += decoder.feed(self.read(0.1))
         assert len(found) == count, found
+        self._pending = bytes(decoder.text)
         return found
 
     def frame(self, kind: int, payload: bytes = b"") -> Frame:
