@@ -315,34 +315,33 @@ def test_text_and_frames_take_turns(console):
 
 def test_baud_changes_after_the_answer_and_falls_back(firmware):
     with running(firmware) as process:
-        path = process.console.path
-        answer = process.console.ask(Type.BAUD, struct.pack("<I", 921600))
+        console, path = process.console, process.console.path
+        answer = console.ask(Type.BAUD, struct.pack("<I", 921600))
         assert answer.payload == struct.pack("<I", 921600)
-        assert rate_of(path) == 921600
+        wait_for_rate(path, 921600)
         time.sleep(1.5)
-        assert hello(process.console).target == "host"  # it holds for three seconds more
-        time.sleep(2.0)
-        assert rate_of(path) == 921600
-        time.sleep(1.2)
-        assert rate_of(path) == 115200
-        # The same request once more: at the old rate, so it is carried out.
-        assert_refused(process.console, Type.BAUD, struct.pack("<I", 123), ErrorCode.UNKNOWN_BAUD)
-        assert rate_of(path) == 115200
-        request = process.console.frame(Type.BAUD, struct.pack("<I", 460800))
-        for _ in range(2):
-            assert process.console.ask_again(request).payload == struct.pack("<I", 460800)
-            assert rate_of(path) == 460800
+        assert hello(console).target == "host"
+        confirmed = time.monotonic()
+        wait_for_rate(path, 115200)
+        assert time.monotonic() - confirmed > 2.5  # three seconds from that frame on
+        assert_refused(console, Type.BAUD, struct.pack("<I", 123), ErrorCode.UNKNOWN_BAUD)
+        wait_for_rate(path, 115200)
+        # The same request once more: the host has not followed, so it is carried out.
+        request = console.frame(Type.BAUD, struct.pack("<I", 460800))
+        assert console.ask_again(request).payload == struct.pack("<I", 460800)
+        wait_for_rate(path, 460800)
+        wait_for_rate(path, 115200)
+        assert console.ask_again(request).payload == struct.pack("<I", 460800)
+        wait_for_rate(path, 460800)
 
 
-def rate_of(path: str) -> int:
-    deadline = time.monotonic() + 0.5  # it changes when the answer has left
+def wait_for_rate(path: str, rate: int) -> None:
+    """The firmware changes it when an answer has left, or when it falls back."""
+    until = time.monotonic() + 10.0
     file = os.open(path, os.O_RDWR | os.O_NOCTTY)
     try:
-        while True:
-            speed = termios.tcgetattr(file)[4]
-            found = {getattr(termios, f"B{r}"): r for r in (115200, 460800, 921600)}[speed]
-            if found != 115200 or time.monotonic() > deadline:
-                return found
+        while termios.tcgetattr(file)[4] != getattr(termios, f"B{rate}"):
+            assert time.monotonic() < until, f"never at {rate} baud"
             time.sleep(0.02)
     finally:
         os.close(file)
