@@ -83,7 +83,8 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     try:
         return _write_board(report, target, binary, model_id, flashers, wish)
     except SnapError as error:
-        error.hint = f"{error.hint} The images are built, in {binary.parent}."
+        said = f"{error.hint.rstrip('.')}. " if error.hint else ""
+        error.hint = f"{said}The images are built, in {binary.parent}."
         raise
 
 
