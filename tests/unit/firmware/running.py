@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snapcli.device.frame import Decoder, Frame, encode
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0  # of a busy machine
 
 
 class Console:

@@ -18,7 +18,7 @@ from snapcli.device.frame import Frame, encode
 from snapcli.device.messages import ErrorCode, Hello, Type, parse_fault, parse_hello
 from snapcli.device.messages import parse_inference as parsed
 
-from .running import Console, running
+from .running import PATIENCE_S, Console, running
 from .tiny_model import (
     ARENA_BYTES,
     CLASSES,
@@ -337,7 +337,7 @@ def test_baud_changes_after_the_answer_and_falls_back(firmware):
 
 def wait_for_rate(path: str, rate: int) -> None:
     """The firmware changes it when an answer has left, or when it falls back."""
-    until = time.monotonic() + 10.0
+    until = time.monotonic() + PATIENCE_S
     file = os.open(path, os.O_RDWR | os.O_NOCTTY)
     try:
         while termios.tcgetattr(file)[4] != getattr(termios, f"B{rate}"):
@@ -431,7 +431,7 @@ def test_a_fault_is_told_in_both_languages_before_the_restart(firmware):
         process.process.send_signal(signal.SIGUSR1)
         told = b""
         while not told.endswith(b"m-ready\r\n"):
-            told += console.read(5.0)
+            told += console.read(PATIENCE_S)
         frame, _, text = told.partition(b"\r\ne-[")
         assert frame[:4] == b"\xa5\x5a\x7e\x00"
         assert encode(Frame(Type.FAULT, 0, frame[6:-4])) == frame
