@@ -122,7 +122,7 @@ def kill_once(
     judge("whole", [s.detail for s in Run(root).states() if s.status != "done"])
     judge("no_emulator", emulators(root))
     try:
-        tally.resumed += (root / "bench/.qemu-m4-stream.partial").exists()
+        tally.resumed += any((root / "bench").glob(".qemu-m4-stream-*.partial"))
         tally.seconds = finished(root, name)
         problem = "" if name != "stream" else difference(newest_stream(root), unharmed)
     except RuntimeError as error:

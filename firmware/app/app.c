@@ -23,7 +23,8 @@ static void take_text(uint8_t byte)
     switch (app_text_feed(&text, byte)) {
     case APP_TEXT_NONE: break;
     case APP_TEXT_LINE: app_mlperf_command(text.line); break;
-    case APP_TEXT_OVERLONG: app_mlperf_overlong(); break;
+    case APP_TEXT_OVERLONG: app_mlperf_refuse("a command has at most 80 characters"); break;
+    case APP_TEXT_DAMAGED: app_mlperf_refuse("the command arrived damaged"); break;
     }
 }
 

@@ -239,8 +239,10 @@ void app_mlperf_command(char *line)
     say_line("m-ready");
 }
 
-void app_mlperf_overlong(void)
+void app_mlperf_refuse(const char *why)
 {
-    say_line("e-[a command has at most 80 characters]");
+    app_say("e-[");
+    app_say(why);
+    say_line("]");
     say_line("m-ready");
 }

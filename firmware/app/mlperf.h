@@ -9,6 +9,6 @@ void app_mlperf_boot(void);
 void app_mlperf_command(char *line);
 
 /* Tells that a line was longer than the buffer. */
-void app_mlperf_overlong(void);
+void app_mlperf_refuse(const char *why);
 
 #endif

@@ -184,7 +184,7 @@ static enum app_error carry_out(uint8_t type, uint32_t length)
     case APP_SELFTEST: return selftest();
     case APP_CHECK: check(); return APP_OK;
     case APP_START: start(length); return APP_OK;
-    case APP_SETTINGS: return replace_settings(length);
+    case APP_SETTINGS: return app_image_damaged() ? APP_ERROR_IMAGE : replace_settings(length);
     case APP_BAUD: return baud();
     default: return APP_OK; /* RESTART: when it has been answered */
     }

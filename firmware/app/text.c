@@ -6,7 +6,7 @@ enum app_text_event app_text_feed(struct app_text *text, uint8_t byte)
         return APP_TEXT_NONE;
     }
     if (byte == '%') {
-        const enum app_text_event event = text->damaged    ? APP_TEXT_NONE
+        const enum app_text_event event = text->damaged    ? APP_TEXT_DAMAGED
                                           : text->overlong ? APP_TEXT_OVERLONG
                                                            : APP_TEXT_LINE;
         text->line[text->count] = '\0';

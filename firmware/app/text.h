@@ -16,7 +16,8 @@ struct app_text {
 enum app_text_event {
     APP_TEXT_NONE,
     APP_TEXT_LINE,
-    APP_TEXT_OVERLONG
+    APP_TEXT_OVERLONG,
+    APP_TEXT_DAMAGED
 };
 
 /* Takes one byte. */

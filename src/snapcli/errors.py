@@ -4,6 +4,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def sentences(*hints: str | None) -> str:
+    """Hints in a row, each with its full stop."""
+    return " ".join(hint if hint.endswith(".") else f"{hint}." for hint in hints if hint)
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint for a name that does not exist: the one that was probably meant, or all."""
     candidates = list(known)

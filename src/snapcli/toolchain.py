@@ -206,8 +206,12 @@ def build_library(
         folder = Path(folder_name)
         sources, include_dirs = [*sources, port / "defaults.c"], [*include_dirs, port]
         objects = _compile(target, sources, include_dirs, defines, folder)
-        text, data, bss = _object_sizes(objects, folder)
         _run([AR, "rcsD", archive, *objects], target, folder)
+        # Linked without a port, only to see what a linker would leave out.
+        link = ["-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections", "-Wl,-u,app_run"]
+        link += ["-Wl,-e,app_run", "-Wl,--unresolved-symbols=ignore-all"]
+        _run([GCC, *target.cpu_flags, *link, archive, "-o", "linked.elf"], target, folder)
+        text, data, bss = _object_sizes(["linked.elf"], folder)
         os.replace(folder / archive, out_dir / archive)
     return Library(out_dir / archive, text + data, data + bss)
 

@@ -127,7 +127,10 @@ def test_images_that_differ_in_settings_alone_are_the_same_image(tmp_path):
 
 @needs_gcc
 def test_a_library_holds_the_sources_and_the_defaults(tmp_path):
-    (tmp_path / "one.c").write_text("int one(void); int one(void) { return 1; }")
+    (tmp_path / "one.c").write_text(
+        "int one(void); int one(void) { return 1; }"
+        "void app_run(void); void port_idle(void); void app_run(void) { port_idle(); }"
+    )
     built = toolchain.build_library(
         load_target("cortex-m0+"), [tmp_path / "one.c"], [], {}, tmp_path / "out"
     )
@@ -137,8 +140,9 @@ def test_a_library_holds_the_sources_and_the_defaults(tmp_path):
     ).stdout
     assert re.search(r" T one$", names, re.MULTILINE)
     assert re.search(r" W port_idle$", names, re.MULTILINE)
-    assert 0 < built.flash_bytes < 512
-    assert built.ram_bytes == 0
+    # What nobody calls is not counted.
+    assert 0 < built.flash_bytes < 64
+    assert built.ram_bytes < 4  # the linker aligns an empty section
 
 
 @needs_gcc

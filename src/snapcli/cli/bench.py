@@ -28,7 +28,7 @@ def bench(
     target: TargetName = None,
     port: Annotated[
         str | None,
-        typer.Option(help="Serial port of a board; without it the only one, or the emulator."),
+        typer.Option(help="Serial port of a device; a board as --target finds the only one."),
     ] = None,
     inputs: Annotated[
         int | None, typer.Option(help="Inferences to time and to check: 1000 on a board.")
@@ -65,6 +65,7 @@ def bench(
     from snapcli.stages.recipe import run_recipe
 
     timed = {"--inputs": inputs, "--warmup": warmup, "--power-trace": power_trace}
+    timed["--layers"] = layers or None
     _refuse(timed if stream else {"--split": split, "--limit": limit}, stream)
     if supply_voltage is not None and power_trace is None:
         raise UsageError("--supply-voltage is for a power trace", "Give --power-trace as well.")
@@ -89,8 +90,9 @@ def _refuse(options: Mapping[str, object], stream: bool) -> None:
     """Options that mean nothing with, or without, --stream."""
     for name, value in options.items():
         if value is not None:
-            how = "not for --stream" if stream else "for --stream alone"
-            raise UsageError(f"{name} is {how}", "Leave one of the two out.")
+            if stream:
+                raise UsageError(f"{name} is not for --stream", "Leave one of the two out.")
+            raise UsageError(f"{name} is for --stream alone", "Add --stream.")
 
 
 def _stream(

@@ -46,7 +46,7 @@ def flash(
 
     For a core without a board, a library for firmware of your own.
     """
-    from snapcli.flashers import Wish
+    from snapcli.flashers import Wish, flashers_for
     from snapcli.runs import open_run
     from snapcli.stages.flash import flash as stage
     from snapcli.stages.library import library
@@ -56,6 +56,8 @@ def flash(
     chosen = open_run(run, runs_dir)
     wanted = load_target(target or run_recipe(chosen).export_c.target)
     wish = None if build_only else Wish(flasher, probe, drive, port)
+    if wish and not wanted.port:
+        flashers_for(wanted, wish)  # refuses what names a probe
     with console.progress("flash"):
         built = stage(chosen, wanted.name, wish) if wanted.port else library(chosen, wanted)
     if json:

@@ -26,7 +26,7 @@ def monitor(
     target: TargetName = None,
     port: Annotated[
         str | None,
-        typer.Option(help="Serial port of a board; without it the only one, or the emulator."),
+        typer.Option(help="Serial port of a device; a board as --target finds the only one."),
     ] = None,
     source: Annotated[
         str, typer.Option(help="What the device is fed: stream, or test (clean test examples).")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from snapcli.runs import DEFAULT_RUNS_DIR
+from snapcli.targets import target_names
 
 RunsDir = Annotated[
     Path,
@@ -18,7 +19,7 @@ RunPath = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TargetName = Annotated[
     str | None,
-    typer.Option(help="qemu-m4, qemu-m7, small-mcu or big-mcu; what the run's recipe says."),
+    typer.Option(help=f"{', '.join(target_names())}; what the run's recipe says."),
 ]
 ModelFile = Annotated[
     Path | None, typer.Option("--model", help="Any int8 .tflite, instead of a run.")

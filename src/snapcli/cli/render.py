@@ -458,7 +458,7 @@ def flash(report: "FlashReport") -> None:
 def library(report: "FlashReport") -> None:
     with_, without = report.size, report.size_without_heads
     console.table(
-        f"library: {report.run} for {report.target}, before the linker leaves anything out",
+        f"library: {report.run} for {report.target}, linked without a port",
         ("", "with heads", "without"),
         [
             ("flash", size(with_.flash_bytes), size(without.flash_bytes)),

@@ -47,9 +47,9 @@ class Client:
     self-test, may take; reconnect_s is how long to wait for a port that went away. Use as a
     context manager to close the port.
 
-    A request is sent three times at most. Where the device has restarted, has left the rate
-    it was at, or was unplugged, its identity is checked, the stream goes on from its last
-    known state, and the request is made again.
+    A request is sent three times at most before the line counts as failing. Where the device
+    has restarted, has left the rate it was at, or was unplugged, its identity is checked, the
+    stream goes on from its last known state, and the request is made again.
     """
 
     def __init__(

@@ -5,19 +5,7 @@ from dataclasses import dataclass
 from serial.tools import list_ports
 
 from snapcli.errors import DeviceError, UsageError
-
-_ST, _ARM = 0x0483, 0x0D28
-# The debug probes of boards that snap knows, as they show on USB.
-_BOARDS = {
-    (_ST, 0x374B): "ST-LINK/V2-1",
-    (_ST, 0x3752): "ST-LINK/V2-1",
-    (_ST, 0x374E): "STLINK-V3",
-    (_ST, 0x374F): "STLINK-V3",
-    (_ST, 0x3753): "STLINK-V3",
-    (_ST, 0x3754): "STLINK-V3",
-    (_ST, 0x3757): "STLINK-V3",
-    (_ARM, 0x0204): "DAPLink",
-}
+from snapcli.targets.probes import PROBES
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,7 @@ def candidates() -> list[Candidate]:
             vid=port.vid,
             pid=port.pid,
             serial_number=port.serial_number or None,
-            board=_BOARDS.get((port.vid, port.pid)),
+            board=PROBES.get((port.vid, port.pid)),
         )
         for port in sorted(list_ports.comports(), key=lambda port: port.device)
         if port.vid is not None and port.pid is not None

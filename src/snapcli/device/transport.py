@@ -151,6 +151,12 @@ def _explained(path: str, error: Exception) -> LinkError:
             f"The port {path} is busy: another program has it open.",
             "Close that program (a serial monitor, another snap) and try again.",
         )
+    if code in (errno.ENOTTY, errno.EISDIR):
+        return LinkError(
+            Reason.NO_PORT,
+            f"{path} is no serial port.",
+            "Name another one; `snap ports` lists them.",
+        )
     return LinkError(
         Reason.NO_PORT,
         f"The port {path} cannot be opened: {error}.",
@@ -161,7 +167,8 @@ def _explained(path: str, error: Exception) -> LinkError:
 def _errno(error: BaseException | None) -> int | None:
     """The first error number in a chain: pyserial hides that of a busy port in its cause."""
     while error is not None:
-        number = getattr(error, "errno", None)
+        number = error.args[0] if isinstance(error, termios.error) else None
+        number = getattr(error, "errno", number)
         if number is not None:
             return int(number)
         error = error.__cause__ or error.__context__

@@ -61,8 +61,8 @@ def refuse_other_part(target: Target, part: Part, image_bytes: int) -> None:
     for kind, wanted, found in sizes:
         if found is not None and found < wanted:
             raise CheckError(
-                f"{made_for} with {wanted >> 10} KB of {kind}, but connected is {part.name} with"
-                f" {found >> 10} KB of {kind}",
+                f"{made_for} with {wanted >> 10} KB of {kind}, but what is connected has"
+                f" {found >> 10} KB ({part.name})",
                 hint,
             )
     if image_bytes > target.flash_bytes:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from serial.tools import list_ports
 
-_ST = 0x0483
-# V2-1 and V3, with and without a drive: those with a serial port, which every NUCLEO has.
-_PRODUCTS = (0x374A, 0x374B, 0x3752, 0x374D, 0x374E, 0x374F, 0x3753, 0x3754)
+from snapcli.targets.probes import ST, ST_LINKS
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class StLink:
 
 def stlinks() -> list[StLink]:
     """All that are attached, in the order of their ports."""
-    ports = (p for p in list_ports.comports() if p.vid == _ST and p.pid in _PRODUCTS)
+    ports = (p for p in list_ports.comports() if p.vid == ST and p.pid in ST_LINKS)
     return [
         StLink(p.serial_number or "", p.device, _allowed(getattr(p, "usb_device_path", None)))
         for p in sorted(ports, key=lambda port: str(port.device))

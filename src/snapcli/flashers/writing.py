@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapcli.errors import InterruptedRunError, SnapError
+from snapcli.errors import InterruptedRunError, SnapError, sentences
 from snapcli.flashers.flasher import Flasher, Probe
 from snapcli.flashers.part import refuse_other_part
 from snapcli.targets import Target
@@ -28,10 +28,10 @@ def put(target: Target, flasher: Flasher, probe: Probe, image: Path) -> Written:
     refuse_other_part(target, part, size)
     try:
         flasher.write(probe, image)
+        verified = flasher.verify(probe, image)
     except SnapError as error:
-        error.message, error.hint = f"{error.message}; {_HALF}", f"{error.hint} {_AGAIN}"
+        error.message, error.hint = f"{error.message}; {_HALF}", sentences(error.hint, _AGAIN)
         raise
     except KeyboardInterrupt:
         raise InterruptedRunError(f"writing was interrupted; {_HALF}", _AGAIN) from None
-    verified = flasher.verify(probe, image)
     return Written(part.name, size, flasher.proof if verified else None)

@@ -65,9 +65,9 @@ def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
         ) from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not text", _FORMAT) from None
-    except ValueError as error:
-        reason = str(error).split(";")[0].rstrip(".")
-        raise UsageError(f"{path} is not a table of numbers: {reason}", _FORMAT) from None
+    except ValueError:
+        line = _first_bad_line(path, places)
+        raise UsageError(f"{path}, line {line}: not a row of numbers", _FORMAT) from None
     if not len(rows):
         raise UsageError(f"{path} holds no samples", _FORMAT)
     found = dict(zip(wanted, rows.T, strict=True))
@@ -79,6 +79,18 @@ def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
         return Trace(found[TIME], found[CURRENT] * found[VOLTAGE], marker, None)
     assert supply_voltage is not None
     return Trace(found[TIME], found[CURRENT] * supply_voltage, marker, supply_voltage)
+
+
+def _first_bad_line(path: Path, places: list[int]) -> int:
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            cells = line.split(",")
+            try:
+                if number > 1 and line.strip():
+                    [float(cells[place]) for place in places]
+            except (ValueError, IndexError):
+                break
+    return number
 
 
 def _columns(path: Path, names: list[str], supply_voltage: float | None) -> list[str]:

@@ -85,7 +85,9 @@ def _measured(
     warmup = options.board_warmup if is_board else options.warmup
     inputs = _inputs(run, count, firmware)
     expected = Reference(firmware.monitor).answers(inputs)
-    total = count if is_board else 2 * count
+    # At a port there is one device, with one image in it.
+    both = port is None and not is_board
+    total = 2 * count if both else count
 
     def timed(heads: bool) -> Measured:
         with attached(firmware, port, heads) as client:
@@ -102,7 +104,7 @@ def _measured(
             check_exact(i, answer, reference, firmware.remedy, heads)
         return measured
 
-    report = _report(firmware, warmup, timed(True), None if is_board else timed(False))
+    report = _report(firmware, warmup, timed(True), timed(False) if both else None)
     run.add_json(f"bench/{target.name}", (firmware.stage, "quantize"), asdict(report))
     return report
 

@@ -81,7 +81,7 @@ def attached(firmware: Firmware, port: str | None, heads: bool = True) -> Iterat
     """
     with _reached(firmware, port, WITH_HEADS if heads else WITHOUT_HEADS) as client:
         hello = client.hello()
-        _check_model(hello, firmware)
+        _check_model(hello, firmware, heads)
         if firmware.target.emulator is None:
             client.speed_up()
         _check_image(client, hello, firmware)
@@ -108,11 +108,16 @@ def _reached(firmware: Firmware, port: str | None, image: str) -> Iterator[Clien
         raise
 
 
-def _check_model(hello: Hello, firmware: Firmware) -> None:
+def _check_model(hello: Hello, firmware: Firmware, heads: bool) -> None:
     if hello.target != firmware.target.name:
         raise CheckError(
             f"the device was built for {hello.target}, not for {firmware.target.name}",
             f"Leave --target out, or say: --target {hello.target}",
+        )
+    if hello.has_heads != heads:
+        raise CheckError(
+            f"the device was built with{'out' if heads else ''} heads",
+            f"Flash this run first: {firmware.remedy}",
         )
     if hello.model_id != firmware.model_id:
         raise CheckError(

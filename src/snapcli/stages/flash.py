@@ -6,7 +6,7 @@ from pathlib import Path
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
-from snapcli.errors import CheckError, DeviceError, SnapError
+from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
 from snapcli.runs import Run, read_json, write_json
 from snapcli.targets import Target, load_target
@@ -83,8 +83,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     try:
         return _write_board(report, target, binary, model_id, flashers, wish)
     except SnapError as error:
-        said = f"{error.hint.rstrip('.')}. " if error.hint else ""
-        error.hint = f"{said}The images are built, in {binary.parent}."
+        error.hint = sentences(error.hint, f"The images are built, in {binary.parent}")
         raise
 
 

@@ -64,8 +64,13 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
             raise CheckError(
                 f"the device holds model {hello.model_id}, this run's is now {model_id}: "
                 "another network, or a map that needs other code",
-                f"Run: snap flash --target {receiver.target}, or choose the map that it has "
-                "(--map).",
+                f"Flash this run: {run.remedy(f'flash/{target.name}')}; or choose the map that "
+                "the device has (--map).",
+            )
+        if hello.is_damaged:
+            raise CheckError(
+                "the image in the device is damaged: its CRC is not the one it was linked with",
+                f"Flash it again: {run.remedy(f'flash/{target.name}')}",
             )
         block = pack_settings(monitor, model_id, replaces=hello.own_settings_check)
         client.push_settings(block)

@@ -93,7 +93,7 @@ def stream(
     plan = build_stream(load_dataset(run_recipe(run).train), split, STREAM_SEED)
     frames = min(limit or len(plan), len(plan))
     base = f"bench/{target.name}-stream"
-    partial = run.path(f"bench/.{target.name}-stream.partial")
+    partial = run.path(f"bench/.{target.name}-stream-{frames}.partial")
     with attached(firmware, port) as client:
         hello = client.hello()
         log = FrameLog.empty(frames, hello.taps, hello.classes)

@@ -52,8 +52,9 @@ def test_no_permission_names_the_group(pty_path, monkeypatch):
 
 def test_a_file_is_no_port(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DeviceError, match="cannot be opened"):
-        open_port(str(tmp_path / "file"))
+    for path in (tmp_path, tmp_path / "file"):
+        with pytest.raises(DeviceError, match="is no serial port"):
+            open_port(str(path))
 
 
 def usb(device, serial_number, vid=0x0483, pid=0x374B):

@@ -202,6 +202,7 @@ def test_a_damaged_image_runs_nothing(firmware):
             (Type.INFER, bytes(INPUT_BYTES)),
             (Type.PROFILE, bytes(INPUT_BYTES)),
             (Type.SELFTEST, b""),
+            (Type.SETTINGS, Settings().pack()),
         ):
             assert_refused(console, kind, payload, ErrorCode.IMAGE_DAMAGED)
         assert console.say("infer 1") == ["e-[the image is damaged]"]

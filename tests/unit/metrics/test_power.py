@@ -145,8 +145,8 @@ def test_power_or_current_with_a_voltage(tmp_path: Path, text: str, volts: float
         ("time_s,power_w,marker\n0,1,0\n2,1,1\n1,1,0\n", "line 4: time_s does not rise"),
         ("time_s,power_w,marker\n0,1,0\n0,1,1\n", "line 3: time_s does not rise"),
         ("time_s,power_w,marker\n0,1,3.3\n", "line 2: marker is neither 0 nor 1"),
-        ("time_s,power_w,marker\n0,one,0\n", "not a table of numbers: could not convert"),
-        ("time_s,power_w,marker\n0,1,0\n1,1\n", "not a table of numbers"),
+        ("time_s,power_w,marker\n0,one,0\n", "line 2: not a row of numbers"),
+        ("time_s,power_w,marker\n0,1,0\n1,1\n", "line 3: not a row of numbers"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, said: str) -> None:

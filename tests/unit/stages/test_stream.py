@@ -64,7 +64,7 @@ def answers_of(log: FrameLog) -> list[Inference]:
 
 @pytest.fixture
 def partial(tmp_path: Path) -> Path:
-    return tmp_path / "bench" / ".qemu-m4-stream.partial"
+    return tmp_path / "bench" / f".qemu-m4-stream-{FRAMES}.partial"
 
 
 @pytest.mark.parametrize("frames", [1, 100, FRAMES])
