@@ -7,11 +7,16 @@ from pathlib import Path
 from snapcli import toolchain
 from snapcli.emit.folder import KERNELS
 from snapcli.runs import Run, write_json
-from snapcli.stages.flash import FlashReport, ImageSize, exported_sources
+from snapcli.stages.flash import FlashReport, ImageSize, exported_sources, flash
 from snapcli.targets import Target
 
 NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"
 INCLUDE = "include"
+
+
+def build_only(run: Run, target: Target) -> FlashReport:
+    """What flash makes for this target, written to no board: images, or a library for a core."""
+    return flash(run, target.name) if target.port else library(run, target)
 
 
 def library(run: Run, target: Target) -> FlashReport:

@@ -10,8 +10,8 @@ from snapcli.runs import Run
 from snapcli.stages.bench import BenchReport, bench
 from snapcli.stages.calibrate import CalibrateReport, calibrate
 from snapcli.stages.export_c import ExportReport, export_c
-from snapcli.stages.flash import FlashReport, flash
-from snapcli.stages.library import library
+from snapcli.stages.flash import FlashReport
+from snapcli.stages.library import build_only
 from snapcli.stages.quantize import QuantizeReport, quantize
 from snapcli.stages.train import TrainReport, train
 from snapcli.targets import load_target
@@ -43,7 +43,7 @@ def pipeline(
     with watch("export-c"):
         exported = export_c(run, recipe.export_c)
     with watch("flash"):
-        flashed = flash(run, target.name) if target.port else library(run, target)
+        flashed = build_only(run, target)
     benched = None
     if target.emulator:
         with watch("bench") as on_progress:

@@ -9,8 +9,7 @@ from snapcli.graph.settings import check_of, pack_settings
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json
 from snapcli.stages.export_c import REPORT, export_c
-from snapcli.stages.flash import flash
-from snapcli.stages.library import library
+from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import load_target
@@ -56,7 +55,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
         run, replace(recipe.export_c, target=receiver.target, kernels=kernels)
     ).model_id
     target = load_target(receiver.target)
-    flash(run, target.name) if target.port else library(run, target)
+    build_only(run, target)
     monitor = load_monitor(run.inputs("quantize"))
     with Client(open_port(receiver.port)) as client:
         hello = client.hello()
