@@ -6,17 +6,18 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz fuzz-link soak figures heads bench speed damage kills lint format \
+.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bench speed damage kills lint format \
 	setup tools clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Train, calibrate, quantize, export, build, flash and bench the digits.
 	@$(SNAP) demo
 
-test: setup ## Run the tests.
-	@$(VENV)/bin/python -m pytest
+# A file stays in one process, which makes its fixtures once; the slow files come first as it is.
+test: setup ## Run the tests, in two processes.
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: setup ## Measure the line coverage of the .tflite reader.
 	@$(VENV)/bin/python -m coverage run -m pytest -q tests/unit/graph tests/golden
@@ -36,6 +37,9 @@ figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 
 bench: setup ## Print flash, arena and instructions against TFLite-Micro; MODELS=DIR takes the real models.
 	@$(VENV)/bin/python benchmarks/engines.py $(if $(MODELS),--models $(MODELS))
+
+attach-speed: setup ## Print how long attach takes and what its heads cost; MODELS=DIR as for bench.
+	@$(VENV)/bin/python benchmarks/attach.py $(if $(MODELS),--models $(MODELS))
 
 heads: setup ## Print drift, gain and cost of every head on the digits: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/heads.py

@@ -34,7 +34,7 @@ from snapcli.score.confidence import doubt, error_logit, fit_temperature
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import Features
 from snapcli.score.weights import tap_weights
-from snapcli.stages.calibrate import conditions
+from snapcli.stages.conditions import conditions
 
 BACKBONE = load_backbone("resnet8")
 # Where its blocks end in MLPerf Tiny's network.

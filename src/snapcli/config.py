@@ -305,6 +305,40 @@ class TapsOptions:
 
 
 @dataclass(frozen=True)
+class AttachOptions:
+    """model: a finished model, .tflite, .keras, .h5 or a SavedModel; empty for a run that was
+    trained. data: a data set's name, a folder, an .npz or `module:function`; data_dir: where
+    published ones lie. labels: names of the classes in the order of the model's outputs (with
+    commas, or a .txt), or an answer for each example (.csv or .npy); empty where the data say it.
+    front_end: how examples become inputs, a name or `module:function`; empty for the one that
+    fits. code_dir: the folder that modules of these are imported from.
+
+    taps: auto, or tensors or pairs a:b of them; ranks: one for all taps or one for each (none
+    given: 32). augment_dev: our corruptions of the data count as a shift. allow_code: code inside
+    of a Keras model may run. max_overhead: percent of the backbone's instructions that the taps
+    of `auto` may add."""
+
+    model: str = ""
+    data: str = ""
+    data_dir: str = ""
+    labels: str = ""
+    front_end: str = ""
+    code_dir: str = ""
+    taps: tuple[str, ...] = ("auto",)
+    ranks: tuple[int, ...] = ()
+    augment_dev: bool = False
+    allow_code: bool = False
+    max_overhead: float = 2.0
+    seed: int = 13
+
+    def __post_init__(self) -> None:
+        for rank in self.ranks:
+            _between("attach.ranks", rank, 1, 256)
+        _between("attach.max_overhead", self.max_overhead, 0.0, 1e4)
+        _between("attach.seed", self.seed, 0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
 class BenchOptions:
     """inputs: how many test inputs are sent and timed; warmup runs before them are not timed. An
     emulator counts exactly and slowly, so a board has numbers of its own."""
@@ -323,8 +357,10 @@ class BenchOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The six stages with their options; flash has none beyond the target."""
+    """The stages with their options; flash has none beyond the target. A run begins with attach
+    where that names a model, otherwise with train."""
 
+    attach: AttachOptions = field(default_factory=AttachOptions)
     train: TrainOptions = field(default_factory=TrainOptions)
     calibrate: CalibrateOptions = field(default_factory=CalibrateOptions)
     quantize: QuantizeOptions = field(default_factory=QuantizeOptions)
@@ -422,7 +458,10 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
 def dump_recipe(recipe: Recipe) -> str:
     """TOML that load_recipe reads back as the same recipe."""
     lines = []
+    unused = ("train", "quantize") if recipe.attach.model else ("attach",)
     for part in fields(Recipe):
+        if part.name in unused:
+            continue
         lines.append(f"[{part.name.replace('_', '-')}]")
         options = getattr(recipe, part.name)
         lines += [f"{key} = {_toml(value)}" for key, value in asdict(options).items()]

@@ -120,6 +120,12 @@ def snapuq_files() -> dict[str, str]:
     return {path.name: path.read_text("utf-8") for path in paths}
 
 
+def tflm_adapter() -> dict[str, str]:
+    """{path: text} of what stands between a monitor and an interpreter of TFLite-Micro."""
+    folder = toolchain.firmware_dir() / "tflm"
+    return {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*.h"))}
+
+
 @contextmanager
 def _written(cache: Path) -> Iterator[Path]:
     """A temporary folder in the cache: on its disk, so that renaming is possible."""

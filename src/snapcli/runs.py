@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -26,13 +27,18 @@ from snapcli.jsontext import dumps
 SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
-STAGES = ("train", "taps", "calibrate", "quantize", "export-c", "flash", "bench", "stream")
+STAGES = (
+    *("attach", "train", "taps", "calibrate", "quantize"),
+    *("export-c", "export-tflm", "flash", "bench", "stream"),
+)
+# A run begins with one of two stages, and has not what the other one leads to.
+_OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "stream")
+_ASIDE = ("taps", "export-tflm", "stream")
 # What the commands of stages are called, where it is not by the stage's name.
-_COMMANDS = {"stream": "bench --stream"}
+_COMMANDS = {"export-tflm": "export-c --runtime tflm", "stream": "bench --stream"}
 DEFAULT_RUNS_DIR = "runs"
-_PER_TARGET = ("export-c", "flash", "bench", "stream")
+_PER_TARGET = ("export-c", "export-tflm", "flash", "bench", "stream")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
 
 Writer = Callable[[Path], None]
@@ -70,6 +76,17 @@ class Run:
     def records(self) -> dict[str, dict[str, Any]]:
         return dict(self._manifest["stages"])
 
+    @property
+    def is_attached(self) -> bool:
+        """Whether it holds a finished model of somebody's, and no training."""
+        return "attach" in self._manifest["stages"]
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        """The stages that this run can have, in order."""
+        foreign = _OF_TRAINED if self.is_attached else _OF_ATTACHED
+        return tuple(kind for kind in STAGES if kind not in foreign)
+
     def path(self, relative: str) -> Path:
         return self.root / relative
 
@@ -79,6 +96,11 @@ class Run:
         The content of the output `judged_later` is not checked: the caller does that by a
         stronger test than a hash.
         """
+        if stage.partition("/")[0] not in self._kinds:
+            raise ArtifactError(
+                f"{self.name} holds a finished model: there is nothing to {stage}",
+                "attach has done that; another choice makes a new run: snap attach --help",
+            )
         state = self.state(stage, judged_later)
         if state.status != "done":
             self.refuse(state)
@@ -96,6 +118,10 @@ class Run:
         parts = ["snap", _COMMANDS.get(command, command)]
         if target:
             parts += ["--target", target]
+        if command == "attach":
+            # A new run, too: made as this one was.
+            argv = (self.record(stage) or {}).get("argv", [])
+            return shlex.join(["snap", *argv[1:]]) if "attach" in argv else "snap attach"
         if command == "train":
             # A new training makes a new run; only an interrupted one goes on here.
             if not self.path(CHECKPOINT).is_file():
@@ -110,7 +136,7 @@ class Run:
     def states(self) -> tuple[StageState, ...]:
         """Every stage that the run holds, and every one that it has yet to make, in order."""
         names: list[str] = []
-        for kind in STAGES:
+        for kind in self._kinds:
             made = sorted(n for n in self.records() if n.partition("/")[0] == kind)
             names += made or ([] if kind in _ASIDE else [kind])
         return tuple(self.state(name) for name in names)
@@ -155,7 +181,7 @@ class Run:
     def _first_missing(self, stage: str) -> str:
         """The stage to begin with, of those that lead to this one."""
         kind, slash, target = stage.partition("/")
-        for before in STAGES[: STAGES.index(kind)]:
+        for before in self._kinds[: self._kinds.index(kind)]:
             name = f"{before}{slash}{target}" if before in _PER_TARGET else before
             if self.record(name) is None and before not in _ASIDE:
                 return name
@@ -339,7 +365,7 @@ def _read_manifest(root: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ArtifactError(
             f"{root} is not a run directory: it has no {MANIFEST}",
-            "Give a directory that snap train made, for example runs/digits-001.",
+            "Give a directory that snap train or attach made, for example runs/digits-001.",
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         whole, schema = False, SCHEMA

@@ -557,7 +557,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and the data set is loaded once."""
     client = functools.partial(Client, timeout_s=0.2, work_timeout_s=0.2)
     monkeypatch.setattr("snapcli.stages.firmware.Client", client)
-    monkeypatch.setattr("snapcli.stages.bench.load_dataset", functools.cache(load_dataset))
+    monkeypatch.setattr("snapcli.stages.dataset.load_dataset", functools.cache(load_dataset))
 
 
 @contextmanager

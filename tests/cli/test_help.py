@@ -17,7 +17,19 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *("taps", "demo", "run", "show", "monitor", "inspect", "verify", "models", "ports", "doctor"),
+    *(
+        "demo",
+        "run",
+        "attach",
+        "taps",
+        "show",
+        "monitor",
+        "inspect",
+        "verify",
+        "models",
+        "ports",
+        "doctor",
+    ),
     *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5

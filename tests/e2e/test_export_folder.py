@@ -228,7 +228,7 @@ def test_a_model_that_does_not_fit_leaves_the_old_export(
     out = tmp_path / "out"
     export(model, "--out", str(out))
     before = content(out)
-    monkeypatch.setattr("snapcli.stages.export_c._flash_bytes", lambda *given: (300_000, True))
+    monkeypatch.setattr("snapcli.stages.export_c.compiled_flash", lambda *given: (300_000, True))
     outcome = snap("export-c", "--model", str(model), "--target", "small-mcu", "--out", str(out))
     assert outcome.code == 3
     limit = load_target("small-mcu").flash_bytes
@@ -327,7 +327,7 @@ def test_a_copy_of_ones_own_is_taken_or_explained(
 def test_explain_also_shows_what_does_not_fit(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("snapcli.stages.export_c._flash_bytes", lambda *given: (300_000, True))
+    monkeypatch.setattr("snapcli.stages.export_c.compiled_flash", lambda *given: (300_000, True))
     words = ("--model", str(model), "--target", "small-mcu", "--out", str(tmp_path / "out"))
     outcome = snap("export-c", *words, "--explain")
     assert outcome.code == 3

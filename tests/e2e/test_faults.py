@@ -12,7 +12,7 @@ import serial
 
 from snapcli import toolchain
 from snapcli.device.emulator import Emulator
-from snapcli.device.transport import open_port
+from snapcli.device.transport import BAUD
 from snapcli.targets import Target, load_target
 from tests.conftest import need
 
@@ -59,10 +59,19 @@ def bare(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Bare(target, toolchain.build(target, sources, [], {}, tmp_path_factory.mktemp("bare")))
 
 
+class Port(serial.Serial):
+    """A port that keeps what came before it was opened: the byte of the boot may be early."""
+
+    def _reset_input_buffer(self) -> None:
+        pass
+
+
 @pytest.fixture
 def port(bare: Bare) -> Iterator[serial.Serial]:
-    with Emulator(bare.target, bare.build.elf) as emulator, open_port(emulator.port) as opened:
-        opened.timeout = 2.0
+    with (
+        Emulator(bare.target, bare.build.elf) as emulator,
+        Port(emulator.port, BAUD, timeout=5.0, exclusive=True) as opened,
+    ):
         assert opened.read(1) == BOOTED
         yield opened
 

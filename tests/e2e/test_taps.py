@@ -39,12 +39,15 @@ def test_every_block_is_judged_and_priced(workspace: Workspace) -> None:
 
 
 def test_limits_hold(workspace: Workspace) -> None:
-    none = workspace.snap("taps", *FEW, "--max-flash", "1").json
-    assert none["recommended"] == []
-    assert none["overhead"] == 0.0
-    report = workspace.snap("taps", *FEW, "--per", "instructions", "--max-overhead", "1.2").json
-    limit = 0.012 * report["backbone_instructions"]
-    assert all(step["cost"]["instructions"] <= limit for step in report["steps"])
+    limits = ("--per", "instructions", "--max-overhead", "1.2", "--max-flash", "9")
+    report = workspace.snap("taps", *FEW, *limits).json
+    for step in report["steps"]:
+        assert step["cost"]["instructions"] <= 0.012 * report["backbone_instructions"]
+        assert step["cost"]["flash_bytes"] <= 9 * 1024
+    # Together all taps are beyond both limits, so that each of them matters.
+    alone = [c["cost"] for c in report["candidates"]]
+    assert sum(c["instructions"] for c in alone) > 0.012 * report["backbone_instructions"]
+    assert sum(c["flash_bytes"] for c in alone) > 9 * 1024
     refused = workspace.snap("taps", "--per", "money")
     assert refused.code == 2
     assert refused.error()[0] == "taps.per is 'money'"

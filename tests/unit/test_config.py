@@ -121,7 +121,7 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
         ("[train]\nepoch = 3", "unknown option train.epoch", r"Did you mean epochs\?"),
         ("[train]\nxyzzy = 3", "unknown option train.xyzzy", "Known: dataset,"),
         ("[trian]\nepochs = 3", r"unknown table \[trian\]", r"Did you mean train\?"),
-        ("[flash]\nfast = true", r"unknown table \[flash\]", "Known: train,"),
+        ("[flash]\nfast = true", r"unknown table \[flash\]", "Known: attach, train,"),
         ("train = 3", "'train' is not a table", r"Write \[train\]"),
         ("[train]\nepochs = 'many'", "train.epochs is 'many'", "a whole number"),
         ("[train]\nepochs = 3.0", "train.epochs is 3.0", "a whole number"),

@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"score"}),
     frozenset({"metrics", "fixedpoint"}),
     frozenset({"runs", "config", "targets"}),
-    frozenset({"assets", "cache", "jsontext", "progress"}),
+    frozenset({"assets", "cache", "jsontext", "progress", "usercode"}),
     frozenset({"errors"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -485,3 +485,32 @@ def test_json_that_cannot_be_read(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(ArtifactError, match=r"value\.json cannot be read"):
             read_json(path)
+
+
+def attached(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/bin/snap", "attach", "a model.tflite", "--data", "x.npz"])
+    put(run, "attach")
+    put(run, "calibrate", ("attach",))
+
+
+def test_a_finished_model_takes_the_place_of_training(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not run.is_attached
+    attached(run, monkeypatch)
+    assert run.is_attached
+    assert [s.stage for s in run.states()] == ["attach", "calibrate", "export-c", "flash", "bench"]
+    assert run.next_command() == "snap export-c"
+    assert run.state("bench/qemu-m4").origin == "export-c/qemu-m4"
+    for stage in ("train", "taps", "quantize"):
+        message, hint = refusal(run, stage)
+        assert f"nothing to {stage}" in message
+        assert "snap attach" in str(hint)
+
+
+def test_an_attach_is_made_again_as_it_was_made(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    attached(run, monkeypatch)
+    (run.root / "attach" / "result.txt").write_text("2")
+    message, hint = refusal(run, "calibrate")
+    assert "attach is damaged" in message
+    assert hint == "Run: snap attach 'a model.tflite' --data x.npz"

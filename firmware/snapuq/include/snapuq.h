@@ -11,6 +11,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- Requantization -------------------------------------------------- */
 
 /* A real multiplier mantissa * 2^(shift - 31). mantissa >= 0, shift in [-31, 30]. */
@@ -465,5 +469,9 @@ struct snapuq_probe {
 /* A call, because inlined once for each step it would double the code of a small model.
  * probe may be 0. */
 void snapuq_mark(const struct snapuq_probe *probe, int32_t step);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -40,6 +40,7 @@ def _root(
 
 def _register() -> None:
     from snapcli.cli import (
+        attach,
         bench,
         calibrate,
         data,
@@ -61,7 +62,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (taps, demo, run, show, monitor, inspect, verify, models, ports, doctor)
+    around = (demo, run, attach, taps, show, monitor, inspect, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

@@ -122,13 +122,14 @@ def calibrate(
     receiver = find_receiver(port) if push else None
     with console.progress("calibrate") as on_progress:
         report = stage(chosen, options, on_progress)
+    numbers = "int8" if chosen.is_attached else "float"
     if receiver is None:
-        console.print_json(report) if json else render.calibrate(report)
+        console.print_json(report) if json else render.calibrate(report, numbers)
         return
     with console.progress("push") as on_progress:
         pushed = push_stage(chosen, receiver, on_progress)
     if json:
         console.print_json({"calibrate": report, "push": pushed})
     else:
-        render.calibrate(report)
+        render.calibrate(report, numbers)
         render.push(pushed)

@@ -19,7 +19,7 @@ from snapcli.cli.options import (
     TargetName,
 )
 from snapcli.config import ExportOptions, override
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
@@ -29,7 +29,9 @@ EXAMPLES = (
     "snap export-c --target small-mcu --kernels cmsis-nn",
     "snap export-c --model kws.tflite --target small-mcu --out kws_c/",
     "snap export-c --model kws.tflite --explain",
+    "snap export-c --runtime tflm --target small-mcu",
 )
+_C, _TFLM = "c", "tflm"
 
 
 def export_c(
@@ -38,6 +40,10 @@ def export_c(
     out: Annotated[
         Path | None, typer.Option(help="Folder for --model; <model>_c here if not given.")
     ] = None,
+    runtime: Annotated[
+        str,
+        typer.Option(help="c: all of it is C. tflm: flatbuffer and monitor for TFLite-Micro."),
+    ] = _C,
     kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
     explain: Annotated[
@@ -57,6 +63,10 @@ def export_c(
         raise UsageError("--out goes with --model", "The C of a run lies in the run.")
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
+    if runtime != _C:
+        _check_tflm(runtime, model, kernels or cmsis_nn, explain)
+        _export_tflm(run, runs_dir, target, json)
+        return
     plans: list[Program] = []
     try:
         if model is not None:
@@ -77,3 +87,37 @@ def export_c(
             for plan in plans:
                 render.arena(plan)
     console.print_json(report) if json else render.export_c(report)
+
+
+def _check_tflm(
+    runtime: str, model: Path | None, kernels: str | Path | None, explain: bool
+) -> None:
+    """Refuses what means nothing where TFLite-Micro computes the layers."""
+    if runtime != _TFLM:
+        raise UsageError(f"there is no runtime '{runtime}'", suggestion(runtime, (_C, _TFLM)))
+    if model is not None:
+        raise UsageError(
+            "--runtime tflm is for a monitor, and --model has none",
+            "Leave --model out: it exports model and monitor of a run.",
+        )
+    if kernels is not None:
+        raise UsageError(
+            "--kernels and --cmsis-nn go with --runtime c",
+            "Leave them out: your build of TFLite-Micro has kernels of its own.",
+        )
+    if explain:
+        raise UsageError(
+            "--explain goes with --runtime c",
+            "Leave it out: TFLite-Micro plans its arena on the device.",
+        )
+
+
+def _export_tflm(run: Path | None, runs_dir: Path, target: str | None, json: bool) -> None:
+    from snapcli.runs import open_run
+    from snapcli.stages.export_tflm import export_tflm
+    from snapcli.stages.recipe import run_recipe
+
+    chosen = open_run(run, runs_dir)
+    with console.progress("export-c"):
+        report = export_tflm(chosen, override(run_recipe(chosen).export_c, target=target).target)
+    console.print_json(report) if json else render.export_tflm(report)

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from snapcli.metrics.detection import Detection, ErrorDetection
     from snapcli.score.calibration import DetectionReport
     from snapcli.score.promise import Promise
-    from snapcli.stages.calibrate import CalibrateReport, ControllerReport
+    from snapcli.stages.attach import AttachReport
     from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
     from snapcli.stages.export_c import ExportReport
+    from snapcli.stages.export_tflm import TflmReport
+    from snapcli.stages.figures import CalibrateReport, ControllerReport, Figures
     from snapcli.stages.flash import FlashReport
     from snapcli.stages.inspect import InspectReport, TensorView
     from snapcli.stages.models import ModelView
@@ -34,7 +36,7 @@ def figure(value: float | None) -> str:
 
 
 def percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
 def plural(count: int, what: str) -> str:
@@ -117,30 +119,45 @@ def notes(lines: Sequence[str]) -> None:
         console.note(f"note: {line}")
 
 
-def by_severity(accuracy: Mapping[str, float]) -> tuple[str, str]:
-    """A row; the figures are means over all corruption types."""
+def by_severity(accuracy: Mapping[str, float], labelled: bool = True) -> list[tuple[str, str]]:
+    """A row, if there are corruptions; the figures are means over all types."""
     severities = list(accuracy)
-    return (
-        f"accuracy, severity {severities[0]} - {severities[-1]}",
-        " / ".join(percent(value) for value in accuracy.values()),
-    )
+    if not severities:
+        return []
+    values = " / ".join(percent(value) for value in accuracy.values())
+    what = "accuracy" if labelled else "same answers"
+    return [(f"{what}, severity {severities[0]} - {severities[-1]}", values)]
 
 
-def detection(title: str, report: "DetectionReport") -> None:
-    """AUROC / AUPRC; positive = wrong prediction, or foreign input."""
+def _parts(found: "Mapping[str, ErrorDetection]") -> dict[str, str]:
+    """{field: title} of what error detection is told for: without corruptions, clean data alone."""
+    if not any(one.cells for one in found.values()):
+        return {"clean": "clean"}
+    return {"pooled": "pooled", "per_cell": "mean over type x severity", "clean": "clean"}
+
+
+def detection(title: str, report: "DetectionReport", labelled: bool = True) -> None:
+    """AUROC / AUPRC; positive = wrong prediction, or foreign input. Without labels an answer that
+    a corruption changed stands for a wrong one."""
+    what = "errors, AUROC / AUPRC (positive: a wrong prediction)"
+    if not labelled:
+        what = "changed answers, AUROC / AUPRC (positive: a corruption changed it)"
 
     def pair(found: "Detection") -> str:
         return f"{figure(found.auroc)} / {figure(found.auprc)}"
 
-    def row(name: str, found: "ErrorDetection") -> tuple[str, ...]:
-        return (name, pair(found.pooled), pair(found.per_cell), pair(found.clean))
+    parts = _parts(report.errors)
 
-    rows = [row(name, found) for name, found in report.errors.items()]
-    console.table(
-        f"{title}: finding errors, AUROC / AUPRC (positive: a wrong prediction)",
-        ("score", "pooled", "mean over type x severity", "clean"),
-        rows,
-    )
+    def row(name: str, found: "ErrorDetection") -> tuple[str, ...]:
+        return (name, *(pair(getattr(found, part)) for part in parts))
+
+    # Without labels there may be no error that anybody knows of.
+    if any(not math.isnan(found.pooled.auroc) for found in report.errors.values()):
+        console.table(
+            f"{title}: finding {what}",
+            ("score", *parts.values()),
+            [row(name, found) for name, found in report.errors.items()],
+        )
     sets = list(report.ood)
     if not sets:
         return
@@ -177,20 +194,22 @@ def controlled(report: "ControllerReport | None") -> list[tuple[str, str]]:
     ]
 
 
-def maps(title: str, dev: "Mapping[str, ErrorDetection]", taken: str) -> None:
+def maps(
+    title: str, dev: "Mapping[str, ErrorDetection]", taken: str, labelled: bool = True
+) -> None:
     """AUROC of every map that was tried, each judged on types that it was not fitted on."""
+    if not dev:
+        return
+    parts = _parts(dev)
     rows = [
         (
             f"{name} (taken)" if name == taken else name,
-            *(figure(d.auroc) for d in (found.pooled, found.per_cell, found.clean)),
+            *(figure(getattr(found, part).auroc) for part in parts),
         )
         for name, found in dev.items()
     ]
-    console.table(
-        f"{title}: maps on dev data, AUROC of errors",
-        ("map", "pooled", "mean over type x severity", "clean"),
-        rows,
-    )
+    what = "errors" if labelled else "changed answers"
+    console.table(f"{title}: maps on dev data, AUROC of {what}", ("map", *parts.values()), rows)
 
 
 def _threshold(value: float) -> str:
@@ -203,22 +222,87 @@ def _map(fitted: "Mapping[str, Any]") -> str:
     return f"{fitted['kind']} (gates: {', '.join(gates)})" if gates else str(fitted["kind"])
 
 
-def calibrate(report: "CalibrateReport") -> None:
-    weights = ", ".join(f"{tap} {w:.2f}" for tap, w in report.tap_weights.items())
+def _silent(report: "Figures") -> list[tuple[str, str]]:
+    return [] if report.reads_surprise else [("heads", "idle: U does not depend on S")]
+
+
+def calibrate(report: "CalibrateReport", numbers: str = "float") -> None:
+    """numbers: what the figures are of, the float model or int8."""
+    labelled = not math.isnan(report.test_accuracy)
     rows = [
         ("accuracy", percent(report.test_accuracy)),
-        by_severity(report.accuracy_by_severity),
+        *by_severity(report.accuracy_by_severity, labelled),
         ("temperature", figure(report.temperature)),
-        ("tap weights", weights),
+        ("tap weights", _per_tap(report.tap_weights)),
         ("map", f"{_map(report.map)}. {report.map_reason}"),
+        *_silent(report),
         ("threshold", f"{_threshold(report.threshold)} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
     ]
     console.pairs(f"calibrate: {report.run}", rows)
     promised(report.promise, report.controller)
-    maps("float", report.dev, report.map["kind"])
-    detection("float", report.detection)
+    maps(numbers, report.dev, report.map["kind"], labelled)
+    detection(numbers, report.detection, labelled)
+
+
+def _shipped(report: "AttachReport") -> str:
+    if not report.converted:
+        return "byte for byte as it is"
+    return f"converted to int8, {percent(report.float_agreement)} of dev answers as in float"
+
+
+def attach(report: "AttachReport") -> None:
+    notes(report.notes)
+    found = report.calibrate
+    labelled = report.labelled
+    split = report.examples
+    counted = "instructions" if report.cost_is_measured else "operations (estimated)"
+    rows = [
+        ("model", f"{report.model}, {size(report.model_bytes)}, {report.macs:,} MAC"),
+        (
+            "ships",
+            f"{_shipped(report)}, sha256 {report.model_sha256[:16]}",
+        ),
+        (
+            "data",
+            f"{report.data}, {'with' if report.labelled else 'without'} labels: "
+            f"{split['train']:,} for the heads, {split['dev']:,} for the map, "
+            f"{split['test']:,} to judge",
+        ),
+        ("accuracy, clean test", percent(report.accuracy)),
+        *by_severity(found.accuracy_by_severity, labelled),
+        ("taps", f"{', '.join(report.taps)}: {report.taps_reason}"),
+        (
+            "heads add about",
+            f"{size(report.flash_bytes)} flash, {percent(report.overhead)} {counted}",
+        ),
+        ("E[e] on clean dev, 1 fits", _per_tap(report.mean_surprisal)),
+        ("map", f"{_map(found.map)}. {found.map_reason}"),
+        *_silent(found),
+        ("threshold", f"{_threshold(found.threshold)} (by {found.threshold_rule})"),
+        ("accepted of clean test", percent(found.coverage_clean_test)),
+    ]
+    console.pairs(f"attach: {report.run}", rows)
+    console.table(
+        "candidates, each alone",
+        ("tap", "from", "rank", "r with S", "AUPRC, dev", "flash"),
+        [
+            (
+                f"{c.tap} (taken)" if c.tap in report.taps else c.tap,
+                c.before,
+                str(c.rank),
+                f"{c.score_correlation:.2f}",
+                figure(c.auprc),
+                size(c.cost.flash_bytes),
+            )
+            for c in report.candidates
+        ],
+    )
+    maps("int8", found.dev, found.map["kind"], labelled)
+    detection("int8", found.detection, labelled)
+    for line in report.means:
+        console.say(line)
 
 
 def push(report: "PushReport") -> None:
@@ -239,11 +323,12 @@ def quantize(report: "QuantizeReport") -> None:
             "accuracy float / int8",
             f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
         ),
-        by_severity(report.accuracy_by_severity),
+        *by_severity(report.accuracy_by_severity),
         ("same class, clean + corrupted", percent(drift.agreement)),
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),
         ("map, refitted", f"{_map(report.map)}. {report.map_reason}"),
+        *_silent(report),
         ("threshold, refitted", _threshold(report.threshold)),
         ("accepted of clean test", percent(report.coverage_clean_test)),
         *controlled(report.controller),
@@ -320,6 +405,21 @@ def export_c(report: "ExportReport") -> None:
         ("files", report.folder),
     ]
     console.pairs(f"export-c: {report.source} for {report.target}", rows)
+
+
+def export_tflm(report: "TflmReport") -> None:
+    how = "measured" if report.flash_measured else "estimated"
+    grows = report.live_bytes - report.plain_live_bytes
+    rows = [
+        ("model id", report.model_id),
+        ("flatbuffer", size(report.flatbuffer_bytes)),
+        (f"monitor's flash, {how}", size(report.flash_bytes)),
+        ("monitor's scratch", size(report.scratch_bytes)),
+        ("interpreter's arena grows by", f"{size(grows)} to {size(report.kept_bytes)}"),
+        ("operators", ", ".join(report.operators)),
+        ("files", report.folder),
+    ]
+    console.pairs(f"export-c: {report.source} for {report.target}, TFLite-Micro", rows)
 
 
 def _share(report: "ExportReport") -> str:

@@ -9,6 +9,7 @@ from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.interrupt import resumable
 from snapcli.cli.options import RUNS, AsJson, DataDir, RunPath, RunsDir
+from snapcli.cli.words import names, whole_numbers
 from snapcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
-    if taps is not None and not _names(taps):
+    if taps is not None and not names(taps):
         raise UsageError("no tap given", "Use for example --taps M,P.")
     given = {
         "dataset": dataset,
@@ -138,10 +139,10 @@ def train(
         "image_size": image_size,
         "channels": channels,
         "strict": strict,
-        "augment": _names(augment),
+        "augment": names(augment),
         "backbone": backbone,
-        "taps": _names(taps),
-        "ranks": None if ranks is None else _whole("--ranks", ranks, "32,64"),
+        "taps": names(taps),
+        "ranks": whole_numbers("--ranks", ranks, "32,64"),
         "head": head,
         "nu": nu,
         "learn_nu": learn_nu,
@@ -179,21 +180,10 @@ def train(
         raise UsageError("--seed and --seeds exclude each other", "Give one of them.")
     recipes = [
         _recipe({**given, "seed": s}, quick)
-        for s in dict.fromkeys(_whole("--seeds", seeds, "13,17,23"))
+        for s in dict.fromkeys(whole_numbers("--seeds", seeds, "13,17,23") or ())
     ]
     reports = [_trained(recipe, runs_dir) for recipe in recipes]
     console.print_json(reports) if json else render.trained_seeds(reports)
-
-
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(t.strip() for t in text.split(",") if t.strip())
-
-
-def _whole(option: str, text: str, example: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"cannot read {option} {text}", f"Write it as {example}.") from None
 
 
 def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":

@@ -77,7 +77,8 @@ class Dataset:
     the test set's corruptions where the user has the official files. ood maps a name to raw
     examples without a label; ood_splits says of each whether streams of dev or of test may show
     it (where it matters; else they are halved). identity names the content, None where inputs
-    are cheap to make again; notes are what the loader has to tell.
+    are cheap to make again; notes are what the loader has to tell. labelled: whether y are the
+    right answers; otherwise they mean nothing until somebody puts a model's own there.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Dataset:
     ood_splits: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     identity: str | None = None
     notes: tuple[str, ...] = ()
+    labelled: bool = True
 
     @property
     def input_shape(self) -> tuple[int, int, int]:

@@ -21,11 +21,12 @@ def is_own(name: str) -> bool:
     return name not in NAMES and Path(name).expanduser().exists()
 
 
-def data_dir_of(options: TrainOptions) -> str:
-    """Where a run's data are to be looked for by later commands, wherever they are typed."""
-    if options.dataset == "digits" or is_own(options.dataset):
+def data_dir_of(name: str, data_dir: str) -> str:
+    """Where a run's data are to be looked for by later commands, wherever they are typed; name:
+    of the data set, data_dir: as it was given."""
+    if name == "digits" or name not in NAMES:
         return ""
-    named = options.data_dir or os.environ.get(VARIABLE) or ""
+    named = data_dir or os.environ.get(VARIABLE) or ""
     return str(Path(named).expanduser().resolve()) if named else ""
 
 

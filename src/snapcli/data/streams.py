@@ -105,6 +105,11 @@ def build_stream(dataset: Dataset, split: str, seed: int) -> Stream:
 
     Where there are fewer examples than frames they return, under another type or severity.
     """
+    if not dataset.corruptions:
+        raise ConfigError(
+            f"{dataset.name} has no corruptions that a stream could show",
+            "Attach with --augment-dev.",
+        )
     rng = np.random.default_rng([seed, _SPLITS.index(split)])
     deck = _Deck(np.arange(len(dataset.split(split))), rng)
     types = [str(name) for name in rng.permutation(list(dataset.corruptions))]

@@ -1,4 +1,4 @@
-"""The end of snap_model.c: from surprisals and logits to U and the decision."""
+"""The end of a run: from surprisals and logits to U and the decision."""
 
 from snapcli.config import MAHALANOBIS
 from snapcli.emit import distance, luts
@@ -12,12 +12,10 @@ from snapcli.score.maps import THIRD, tap_of
 
 
 def finish(monitor: Monitor, program: Program) -> list[str]:
+    """The end of snap_model.c, which can also do without heads and tells a probe."""
     logits = program.pointers[monitor.body.logits_tensor]
     return [
-        f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
-        "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
-        f"        result->logits[i] = {logits}[i];",
-        "    }",
+        *classify(logits),
         f"    snapuq_mark(probe, {len(program.steps)});",
         f"#ifdef {WITHOUT_HEADS}",
         "    (void)settings;",
@@ -26,6 +24,25 @@ def finish(monitor: Monitor, program: Program) -> list[str]:
         "    result->uncertainty_q16 = 0;",
         "    result->abstain = 0;",
         "#else",
+        *decide(monitor, logits),
+        f"    snapuq_mark(probe, {len(program.steps) + 1});",
+        "#endif",
+    ]
+
+
+def classify(logits: str) -> list[str]:
+    """logits: the pointer to them. The class, and the logits themselves, into the result."""
+    return [
+        f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
+        "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
+        f"        result->logits[i] = {logits}[i];",
+        "    }",
+    ]
+
+
+def decide(monitor: Monitor, logits: str) -> list[str]:
+    """S, U and the decision into the result, by the settings; those of the export for 0."""
+    return [
         "    if (!settings) {",
         "        settings = &snap_model_settings;",
         "    }",
@@ -36,8 +53,6 @@ def finish(monitor: Monitor, program: Program) -> list[str]:
         "        snapuq_score_q16(result->surprisal_q16, settings->weight_q16, SNAP_MODEL_TAPS);",
         *_uncertainty(monitor, logits),
         "    result->abstain = result->uncertainty_q16 >= settings->threshold_q16;",
-        f"    snapuq_mark(probe, {len(program.steps) + 1});",
-        "#endif",
     ]
 
 

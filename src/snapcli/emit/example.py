@@ -54,20 +54,20 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
             ]
     else:
         run = "    snap_model_run(arena);"
-        found = program.graph.run(given, program.results)
-        for name, function in zip(program.results, output_functions(program), strict=True):
-            suffix = function.removeprefix("snap_model_output")
-            values = found[name][0]
-            kind = program.graph.tensors[name].dtype
-            expected.append(array(f"expected{suffix}", values))
-            checks.append(
-                f'    differs |= compare_{kind}("output{suffix}",\n        '
-                f"{function}(arena), expected{suffix}, {values.size});"
-            )
+    found = program.graph.run(given, program.outputs)
+    for name, function in zip(program.outputs, output_functions(program), strict=True):
+        suffix = function.removeprefix("snap_model_output")
+        values = found[name][0]
+        kind = program.graph.tensors[name].dtype
+        expected.append(array(f"expected{suffix}", values))
+        checks.append(
+            f'    differs |= compare_{kind}("output{suffix}",\n        '
+            f"{function}(arena), expected{suffix}, {values.size});"
+        )
     kinds = sorted({program.graph.tensors[name].dtype for name in program.graph.inputs})
-    outputs = sorted({program.graph.tensors[name].dtype for name in program.results})
-    helpers = [_FILL[kind] for kind in kinds]
-    helpers += [_CHECK] if monitor else [_COMPARE[kind] for kind in outputs]
+    outputs = sorted({program.graph.tensors[name].dtype for name in program.outputs})
+    helpers = [_FILL[kind] for kind in kinds] + [_COMPARE[kind] for kind in outputs]
+    helpers += [_CHECK] if monitor else []
     lines = "\n".join([*fills, run, *checks])
     state = '#include "snapuq.h"\n' if monitor and monitor.decision.controller else ""
     parts = [

@@ -31,6 +31,23 @@ DECIDE = (
     "                          struct snapuq_budget_state *state,\n"
     "                          const struct snap_model_result *result)"
 )
+RESULT = """struct snap_model_result {
+    int32_t predicted;
+    uint32_t score_q16;       /* S */
+    uint32_t uncertainty_q16; /* U, 65536 = 1: the probability of an error, or without labels
+                                 the share of clean inputs with a smaller S */
+    int32_t abstain;          /* U >= the settings' threshold_q16 */
+    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
+    int8_t logits[SNAP_MODEL_CLASSES];
+};"""
+STREAM_FACE = f"""\
+/* A stream of inputs: with a budget controller in the settings its threshold follows the budget,
+ * otherwise it stands still. The state (see snapuq.h) is the caller's. */
+struct snapuq_budget_state;
+{START};
+
+/* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
+{DECIDE};"""
 # Behind the last step of the program, with a monitor.
 CLOSING = {"class": "classifier", "map": "map"}
 _PLAIN_FACE = f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{RUN};"
@@ -59,15 +76,19 @@ def emit_header(
         lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
     for name, function in zip(graph.inputs, input_functions(program), strict=True):
         lines += ["", *_access(function, "", graph.tensors[name], plan.offsets[name])]
-    if not monitor:
-        for name, function in zip(program.results, output_functions(program), strict=True):
-            stored = graph.stored(name)
-            offset = plan.offsets.get(moved(stored), plan.offsets[stored])
-            lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
+    for name, function in zip(program.outputs, output_functions(program), strict=True):
+        stored = graph.stored(name)
+        offset = plan.offsets.get(moved(stored), plan.offsets[stored])
+        lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
     lines += ["", _monitor_face(settings) if settings else _PLAIN_FACE]
+    return guarded("SNAP_MODEL_H", lines)
+
+
+def guarded(guard: str, lines: Sequence[str]) -> str:
+    """A header for C and C++."""
     joined = "\n".join(lines)
-    return f"""{GENERATED}#ifndef SNAP_MODEL_H
-#define SNAP_MODEL_H
+    return f"""{GENERATED}#ifndef {guard}
+#define {guard}
 
 #include <stdint.h>
 
@@ -91,7 +112,7 @@ def input_functions(program: Program) -> list[str]:
 
 
 def output_functions(program: Program) -> list[str]:
-    return _functions("snap_model_output", program.results)
+    return _functions("snap_model_output", program.outputs)
 
 
 def _functions(base: str, tensors: Sequence[str]) -> list[str]:
@@ -126,24 +147,31 @@ def c_type(tensor: Tensor) -> str:
 
 
 def _is_image(tensor: Tensor) -> bool:
-    """Whether each step of the input is one of a pixel's: 0..1 in 255 steps."""
-    return tensor.zero_point == -128 and abs(tensor.scale * 255 - 1) < 0.01
+    """Whether each step of the input is one of a pixel's: 0..1 or 0..255 in 255 steps."""
+    return tensor.zero_point == -128 and any(
+        abs(tensor.scale / step - 1) < 0.01 for step in (1 / 255, 1.0)
+    )
 
 
 def _monitor_face(settings: str) -> str:
-    return f"""struct snap_model_result {{
-    int32_t predicted;
-    uint32_t score_q16;       /* S */
-    uint32_t uncertainty_q16; /* U, 65536 = certainly wrong */
-    int32_t abstain;          /* U >= the settings' threshold_q16 */
-    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
-    int8_t logits[SNAP_MODEL_CLASSES];
-}};
+    return f"""{RESULT}
 
 /* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
 {RUN_MONITOR};
 
-/* The softmax of the logits, [SNAP_MODEL_CLASSES], 65536 = 1. */
+{settings_face(settings)}
+
+/* snap_model_run() with settings of one's own, telling a probe (see snapuq.h) when each of
+ * SNAP_MODEL_STEPS steps ends; either may be 0: these settings, no probe. */
+struct snapuq_probe;
+{PROFILE};
+
+{STREAM_FACE}"""
+
+
+def settings_face(settings: str) -> str:
+    """settings: the struct of the settings block."""
+    return f"""/* The softmax of the logits, [SNAP_MODEL_CLASSES], 65536 = 1. */
 {PROBABILITY};
 
 {settings}
@@ -153,17 +181,4 @@ extern {SETTINGS};
 
 /* Whether other settings are for this model and in range, 0 or 1; their check is the
  * caller's part. */
-{FIT};
-
-/* snap_model_run() with settings of one's own, telling a probe (see snapuq.h) when each of
- * SNAP_MODEL_STEPS steps ends; either may be 0: these settings, no probe. */
-struct snapuq_probe;
-{PROFILE};
-
-/* A stream of inputs: with a budget controller in the settings its threshold follows the budget,
- * otherwise it stands still. The state (see snapuq.h) is the caller's. */
-struct snapuq_budget_state;
-{START};
-
-/* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
-{DECIDE};"""
+{FIT};"""

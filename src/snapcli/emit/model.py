@@ -5,17 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.emit import distance, luts
+from snapcli.emit import distance
 from snapcli.emit.decision import emit_probability, finish
 from snapcli.emit.golden import emit_golden
 from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
-from snapcli.emit.heads import emit_heads
+from snapcli.emit.monitor import (
+    monitor_bytes,
+    monitor_calls,
+    monitor_definitions,
+    monitor_files,
+    monitor_pointers,
+    pointer,
+)
 from snapcli.emit.program import Program
-from snapcli.emit.settings import emit_settings, emit_stream, emit_struct
+from snapcli.emit.settings import emit_settings, emit_struct
 from snapcli.emit.steps import (
-    DISTANCE_SCRATCH,
     DistanceStep,
-    HeadStep,
     LayerStep,
     MoveStep,
     Step,
@@ -54,15 +59,9 @@ def emit_model(
     constants += sum(values.nbytes for values in program.graph.constants.values())
     if monitor:
         assert golden is not None
-        files |= {
-            "snap_heads.c": emit_heads(program),
-            "snap_luts.c": luts.emit_luts(program, monitor),
-            "snap_parts.h": _parts(program, monitor),
-            "snap_golden.h": emit_golden(monitor, golden),
-        }
-        constants += sum(head.constant_bytes for head in program.heads)
-        constants += program.distance.constant_bytes if program.distance else 0
-        constants += sum(table.nbytes for table in luts.tables(program, monitor).values())
+        files |= monitor_files(program, monitor)
+        files["snap_golden.h"] = emit_golden(monitor, golden)
+        constants += monitor_bytes(program, monitor)
     # Settings are not part of what the model is.
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     settings = emit_struct(monitor) if monitor else None
@@ -79,23 +78,6 @@ def emit_model(
     )
 
 
-def _parts(program: Program, monitor: Monitor) -> str:
-    """What the generated sources share with each other."""
-    types = {"uint16": "uint16_t", "uint32": "uint32_t", "int32": "int32_t"}
-    lines = [
-        f"extern const {types[table.dtype.name]} {name}[{table.size}];"
-        for name, table in luts.tables(program, monitor).items()
-    ]
-    lines += [line for head in program.heads for line in head.declarations]
-    joined = "\n".join(lines)
-    headers = dict.fromkeys(("snapuq.h", program.kernels.head_header))
-    includes = "\n".join(f'#include "{header}"' for header in headers)
-    return (
-        f"{GENERATED}#ifndef SNAP_PARTS_H\n#define SNAP_PARTS_H\n\n{includes}\n\n"
-        f"{joined}\n\n#endif\n"
-    )
-
-
 def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
     parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
@@ -108,8 +90,8 @@ def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
     parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
     parts += [program.lowered[layer.name].definitions for layer in layers]
     if monitor:
-        far = program.distance.definitions if program.distance else ""
-        parts.append(f"#ifndef {WITHOUT_HEADS}\n{far}{emit_stream(monitor)}#endif\n")
+        own = monitor_definitions(program, monitor)
+        parts.append(f"#ifndef {WITHOUT_HEADS}\n{own}#endif\n")
         parts.append(emit_probability(monitor))
     parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
@@ -128,9 +110,9 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
                 lines.append(f"    snapuq_mark(probe, {i});")
             continue
         assert monitor is not None
-        if isinstance(steps[i - 1], LayerStep | MoveStep):
+        if i == 0 or isinstance(steps[i - 1], LayerStep | MoveStep):
             lines.append(f"#ifndef {WITHOUT_HEADS}")
-        lines += [f"    {call}" for call in _monitor_calls(step, program)]
+        lines += [f"    {call}" for call in monitor_calls(step, program)]
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
         lines.append(f"    snapuq_mark(probe, {i});")
@@ -147,35 +129,17 @@ def _pointers(program: Program) -> list[str]:
     graph, offsets = program.graph, program.full.offsets
     read = {graph.stored(s) for layer in graph.layers for s in layer.sources}
     network = ["    uint8_t *const base = arena;"]
-    monitor = []
     for name, tensor in graph.tensors.items():
         if name in offsets and (name not in graph.inputs or name in read):
             const = "" if moved(name) in offsets else "const "
-            network.append(_pointer(c_type(tensor), const, program.pointers[name], offsets[name]))
+            network.append(pointer(c_type(tensor), const, program.pointers[name], offsets[name]))
     for step in program.steps:
         if isinstance(step, LayerStep) and program.lowered[step.layer.name].scratch_bytes:
             offset = offsets[layer_scratch(step.layer.name)]
             scratch = layer_scratch(program.pointers[step.layer.target])
             network.append(f"    uint8_t *const {scratch} = base + {offset};")
-        elif isinstance(step, SumStep):
-            name = sum_buffer(program.pointers[step.tensor])
-            monitor.append(_pointer("int32_t", "const ", name, offsets[sum_buffer(step.tensor)]))
-        elif isinstance(step, HeadStep):
-            monitor += [
-                _pointer(buffer.ctype, "const ", buffer.name, offsets[buffer.name])
-                for buffer in program.heads[step.index].buffers
-            ]
-        elif isinstance(step, DistanceStep):
-            scratch = DISTANCE_SCRATCH
-            monitor.append(_pointer("int16_t", "const ", scratch, offsets[scratch]))
-            monitor.append(f"    uint32_t {distance.RESULT};")
+    monitor = monitor_pointers(program)
     return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
-
-
-def _pointer(ctype: str, const: str, name: str, offset: int) -> str:
-    # Through void: nobody but us knows that the offset is aligned.
-    through = "" if ctype == "int8_t" else "(void *)"
-    return f"    {ctype} *{const}{name} = ({ctype} *){through}(base + {offset});"
 
 
 def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
@@ -184,20 +148,6 @@ def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
     name, to = program.pointers[step.target], program.full.offsets[moved(step.target)]
     size = program.graph.tensors[step.target].size_bytes
     return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
-
-
-def _monitor_calls(step: SumStep | HeadStep | DistanceStep, program: Program) -> tuple[str, ...]:
-    if isinstance(step, HeadStep):
-        return program.heads[step.index].calls
-    if isinstance(step, DistanceStep):
-        assert program.distance is not None
-        return (program.distance.call,)
-    tensor, name = program.graph.tensors[step.tensor], program.pointers[step.tensor]
-    function = "pool_sum" if step.length == tensor.channels else "pool_moments"
-    return (
-        f"snapuq_{function}_s8({name}, {tensor.positions}, {tensor.channels}, "
-        f"{tensor.zero_point}, {sum_buffer(name)});",
-    )
 
 
 def _trace(index: int, step: Step, program: Program) -> str:

@@ -8,7 +8,7 @@ _TAKEN = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
     "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
     "union|unsigned|void|volatile|while|asm|main|"
-    "arena|result|probe|settings|base|i|confidence|map|input_q16|distance|distance_q16|context|"
+    "arena|result|probe|settings|base|i|tensors|scratch|confidence|map|input_q16|distance|distance_q16|context|"
     r"(snap|snapuq|arm|cmsis|mem|str|u?int|head_(scratch|u|sigma|work))[_\d]?\w*|"
     r"\w+_(layer|sum|scratch|t)|[A-Z_\d]+"
 )

@@ -47,6 +47,11 @@ class Program:
     full: Plan
 
     @property
+    def outputs(self) -> tuple[str, ...]:
+        """The results that lie in the arena for the caller; a monitor hands out the logits."""
+        return self.results[1:] if self.body else self.results
+
+    @property
     def live_bytes(self) -> int:
         """The largest set of tensors and scratch alive at once: without overlaps no arena can be
         smaller. A tensor that moves counts once."""
@@ -57,7 +62,7 @@ class Program:
 
 def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:
     """Layers are fused where the kernel set can do that and the arena does not grow by it."""
-    results = (body.logits_tensor,) if body else tuple(dict.fromkeys(graph.outputs.values()))
+    results = body.results if body else tuple(dict.fromkeys(graph.outputs.values()))
     program = _build(graph, body, results, kernels)
     if kernels.fuses:
         fused = fuse_residuals(graph, {*results, *(body.tapped if body else ())})
@@ -66,6 +71,23 @@ def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Progra
             if other.full.arena_bytes <= program.full.arena_bytes:
                 return other
     return program
+
+
+def build_monitor(body: Body, kernels: KernelSet) -> Program:
+    """What comes behind the layers alone: all tensors that it reads are inputs, which the caller
+    has elsewhere, so that the arena is that of the monitor's own buffers."""
+    # The logits first: no head has to wait then, and a sum dies with its last head.
+    sides = (name for tap in body.taps for name in (tap.before, tap.after))
+    names = tuple(dict.fromkeys((body.logits_tensor, *sides)))
+    tensors = {name: body.graph.tensors[name] for name in names}
+    graph = Graph(tensors, (), names, {"logits": body.logits_tensor}, {})
+    results, pointers = (body.logits_tensor,), c_names(names)
+    heads, distance = _monitor_parts(body, pointers, kernels)
+    steps = order(graph, (), body, ())
+    plan = plan_arena(lives(graph, results, steps, {}, heads, distance).monitor)
+    return Program(
+        graph, body, results, kernels, pointers, {}, heads, distance, steps, plain=plan, full=plan
+    )
 
 
 def _build(
@@ -77,10 +99,7 @@ def _build(
         layer.name: kernels.lower(layer, graph, pointers, layer_scratch(pointers[layer.target]))
         for layer in graph.layers
     }
-    heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers)) if body else ()
-    distance = None
-    if body and body.distance:
-        distance = lower_distance(body.distance, sum_buffer(pointers[body.taps[-1].after]))
+    heads, distance = _monitor_parts(body, pointers, kernels)
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
         steps = order(graph, layers, body, moves)
@@ -120,6 +139,18 @@ def _build(
     plain, full, steps = best
     parts = (lowered, heads, distance)
     return Program(graph, body, results, kernels, pointers, *parts, steps, plain=plain, full=full)
+
+
+def _monitor_parts(
+    body: Body | None, pointers: dict[str, str], kernels: KernelSet
+) -> tuple[tuple[LoweredHead, ...], Lowered | None]:
+    """The heads, and the distance where there is one."""
+    if body is None:
+        return (), None
+    heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers))
+    if body.distance is None:
+        return heads, None
+    return heads, lower_distance(body.distance, sum_buffer(pointers[body.taps[-1].after]))
 
 
 def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:

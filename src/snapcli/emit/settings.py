@@ -24,8 +24,8 @@ def emit_struct(monitor: Monitor) -> str:
     return f"{_HEADER}{''.join(lines)}}};"
 
 
-def emit_settings(monitor: Monitor, model_id: str) -> str:
-    """snap_settings.c: the settings that an image carries."""
+def emit_settings(monitor: Monitor, model_id: str, header: str = "snap_model.h") -> str:
+    """snap_settings.c: the settings that an image carries; header: the file that shows the type."""
     block = pack_settings(monitor, model_id)
     digits = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(model_id))
     lines = [
@@ -40,7 +40,7 @@ def emit_settings(monitor: Monitor, model_id: str) -> str:
         else:
             lines.append(f"    .{field.name} = {{\n{wrap(values)}    }},\n")
     return (
-        f'{GENERATED}#include "snap_model.h"\n\n{SETTINGS} = {{\n{"".join(lines)}}};\n\n'
+        f'{GENERATED}#include "{header}"\n\n{SETTINGS} = {{\n{"".join(lines)}}};\n\n'
         f"_Static_assert(sizeof snap_model_settings == {len(block)}, "
         '"the block has no gaps");\n'
     )

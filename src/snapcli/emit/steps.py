@@ -95,18 +95,25 @@ def order(
     waiting = _heads(graph, body) if body else []
     steps: list[Step] = []
     done: set[str] = set()
+
+    def complete(tensor: str) -> None:
+        """The monitor's steps that become possible with it."""
+        done.add(tensor)
+        if body and tensor in body.tapped:
+            steps.append(SumStep(tensor, body.pooled_length(tensor)))
+            if body.distance and tensor == body.taps[-1].after:
+                steps.append(DistanceStep(tensor))
+        ready = [step for step, needs in waiting if needs <= done]
+        waiting[:] = [(step, needs) for step, needs in waiting if step not in ready]
+        steps.extend(ready)
+
+    for name in graph.inputs:
+        complete(name)
     for layer in layers:
         steps.append(LayerStep(layer))
-        done.add(layer.target)
         if layer.target in moves:
             steps.append(MoveStep(layer.target))
-        if body and layer.target in body.tapped:
-            steps.append(SumStep(layer.target, body.pooled_length(layer.target)))
-            if body.distance and layer.target == body.taps[-1].after:
-                steps.append(DistanceStep(layer.target))
-        ready = [step for step, needs in waiting if needs <= done]
-        waiting = [(step, needs) for step, needs in waiting if step not in ready]
-        steps += ready
+        complete(layer.target)
     return steps
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import MEAN
+from snapcli.graph.foreign import classifier, logits_of
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.reader import read_tflite
 
@@ -67,7 +68,15 @@ class Body:
 
     @property
     def logits_tensor(self) -> str:
-        return self.graph.outputs["logits"]
+        return logits_of(self.graph)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What a caller reads at the end: the logits, then the outputs of a model that has others
+        than these and what is tapped."""
+        logits = self.logits_tensor
+        others = (n for n in self.graph.outputs.values() if n not in {*self.tapped, logits})
+        return (logits, *dict.fromkeys(others))
 
     @property
     def classes(self) -> int:
@@ -124,9 +133,16 @@ def save_body(body: Body, tflite: bytes, folder: Path) -> None:
     np.savez(folder / HEADS_FILE, **arrays)  # type: ignore[arg-type]
 
 
+def deployed_graph(tflite: bytes) -> Graph:
+    """The network of a .tflite: ours shows what is tapped beside its logits, one of somebody else
+    is a classifier."""
+    graph = read_tflite(tflite)
+    return graph if "logits" in graph.outputs and len(graph.outputs) > 1 else classifier(graph)
+
+
 def load_body(folder: Path) -> Body:
     """What save_body left."""
-    graph = read_tflite((folder / MODEL_FILE).read_bytes())
+    graph = deployed_graph((folder / MODEL_FILE).read_bytes())
     with np.load(folder / HEADS_FILE) as arrays:
         count = sum(name.endswith(".tap") for name in arrays)
         heads = tuple(

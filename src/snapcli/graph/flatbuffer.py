@@ -55,11 +55,11 @@ class Table:
     at: int
 
     def scalar(self, field: int, dtype: str, default: float) -> int | float | bool:
-        place = self._place(field)
+        place = self.place(field)
         return default if place is None else self.buffer.array(place, 1, dtype)[0].item()
 
     def table(self, field: int) -> "Table | None":
-        place = self._place(field)
+        place = self.place(field)
         return None if place is None else Table(self.buffer, self._target(place))
 
     def tables(self, field: int) -> list["Table"]:
@@ -74,9 +74,19 @@ class Table:
         start, count = self._vector(field)
         return self.buffer.array(start, count, dtype)
 
+    def place(self, field: int) -> int | None:
+        """Where the field is, None where the file leaves it out."""
+        self.buffer.spend(1)
+        vtable = self.at - self.buffer.number(_I32, self.at)
+        entry = 4 + 2 * field
+        if entry + 2 > self.buffer.number(_U16, vtable):
+            return None
+        offset = self.buffer.number(_U16, vtable + entry)
+        return self.at + offset if offset else None
+
     def _vector(self, field: int) -> tuple[int, int]:
         """(position of the first element, how many)"""
-        place = self._place(field)
+        place = self.place(field)
         if place is None:
             return 0, 0
         start = self._target(place)
@@ -86,13 +96,3 @@ class Table:
 
     def _target(self, place: int) -> int:
         return place + self.buffer.number(_U32, place)
-
-    def _place(self, field: int) -> int | None:
-        """Where the field is, None where the file leaves it out."""
-        self.buffer.spend(1)
-        vtable = self.at - self.buffer.number(_I32, self.at)
-        entry = 4 + 2 * field
-        if entry + 2 > self.buffer.number(_U16, vtable):
-            return None
-        offset = self.buffer.number(_U16, vtable + entry)
-        return self.at + offset if offset else None

@@ -42,6 +42,10 @@ class Tensor:
         steps = np.rint(real / np.float32(self.scale)) + self.zero_point
         return np.clip(steps, -128, 127).astype(np.int8)
 
+    def real(self, q: NDArray[np.int8]) -> NDArray[np.float32]:
+        """What quantize() takes back to the same bytes."""
+        return (q.astype(np.float32) - np.float32(self.zero_point)) * np.float32(self.scale)
+
 
 @dataclass(frozen=True)
 class Layer:

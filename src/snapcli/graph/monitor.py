@@ -86,11 +86,13 @@ class Monitor:
         )
 
 
-def load_monitor(folder: Path) -> Monitor:
-    """What quantize left in its folder."""
+def load_monitor(folder: Path, decision_folder: Path | None = None) -> Monitor:
+    """What quantize left in its folder; the decision may lie in another."""
     try:
         body = load_body(folder)
-        decision = decision_from_dict(json.loads((folder / CALIBRATION_FILE).read_text())["device"])
+        calibration = (decision_folder or folder) / CALIBRATION_FILE
+        decision = decision_from_dict(json.loads(calibration.read_text())["device"])
     except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
-        raise ArtifactError(f"{folder} cannot be read ({error})", "Run: snap quantize") from None
+        command = "snap quantize" if decision_folder is None else "snap calibrate"
+        raise ArtifactError(f"{folder} cannot be read ({error})", f"Run: {command}") from None
     return Monitor(body, decision)

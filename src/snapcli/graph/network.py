@@ -400,8 +400,9 @@ def _signature(model: Record) -> tuple[dict[int, str], dict[int, str]]:
 
 def _short(name: str) -> str:
     """model/block1_spatial/Relu6;model/... -> block1_spatial."""
-    # A dilated convolution of three operators has a level of its own.
-    parts = name.split(";")[0].removesuffix("/BatchToSpaceND").split("/")
+    # A dilated convolution of three operators has a level of its own, a batch norm of Keras, too.
+    levels = name.split(";")[0].removesuffix("/BatchToSpaceND").split("/")
+    parts = [level for level in levels if level != "batchnorm"] or levels
     return parts[-2] if len(parts) > 1 else parts[0]
 
 

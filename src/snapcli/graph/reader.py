@@ -4,6 +4,8 @@ Anything it does not understand is named, with its layer, before any work is don
 """
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -22,11 +24,31 @@ _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError)
 
 
 def read_tflite(content: bytes) -> Graph:
+    with opened(content) as (buffer, model):
+        return simplify(_read(buffer, model))
+
+
+def operator_names(content: bytes) -> tuple[str, ...]:
+    """Of all operators that the file uses, each once: also of those that no Graph has."""
+    with opened(content) as (_, model):
+        codes = {_code(model, operator) for operator in model.subgraphs[0].operators}
+        return tuple(sorted(OPERATORS[code][0] for code in codes))
+
+
+@contextmanager
+def opened(content: bytes) -> Iterator[tuple[Buffer, Record]]:
+    """The model of a file; whatever reading it trips over in the block is an error of ours."""
     if content[4:8] != b"TFL3":
         raise ArtifactError("this is not a .tflite file", "Give a model that TFLite converted.")
     try:
         buffer = Buffer(content)
-        return simplify(_read(buffer, read_model(buffer)))
+        model = read_model(buffer)
+        if len(model.subgraphs) != 1:
+            raise ArtifactError(
+                f"the model has {len(model.subgraphs)} subgraphs",
+                "Convert one without control flow.",
+            )
+        yield buffer, model
     except _DAMAGE as error:
         raise ArtifactError(
             f"the .tflite file is damaged ({error})", "Convert the model again."
@@ -34,10 +56,6 @@ def read_tflite(content: bytes) -> Graph:
 
 
 def _read(buffer: Buffer, model: Record) -> Graph:
-    if len(model.subgraphs) != 1:
-        raise ArtifactError(
-            f"the model has {len(model.subgraphs)} subgraphs", "Convert one without control flow."
-        )
     network = Network(buffer, model)
     operators = network.subgraph.operators
     if len(operators) > OPERATORS_MAX:

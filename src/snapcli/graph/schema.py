@@ -225,6 +225,10 @@ class Record:
             return table.scalar(field, kind, default) if table else default
         return table.vector(field, element) if table else np.zeros(0, element)
 
+    def place(self, name: str) -> int | None:
+        """Where in the file this field is, None where it is left out."""
+        return self._table.place(_TABLES[self._kind][name][0]) if self._table else None
+
     def options(self, kind: str) -> "Record":
         """The options of an Operator, of that kind."""
         table = self._table.table(_OPTIONS_FIELD) if self._table else None

@@ -16,16 +16,21 @@ def convert_int8(model: Any, blocks: Iterable[str], samples: np.ndarray) -> byte
 
     names = [*dict.fromkeys(blocks), "logits"]
     visible = Model(model.input, {name: named(model.output[name], name) for name in names})
+    with quiet():
+        return converted(tf.lite.TFLiteConverter.from_keras_model(visible), samples)
+
+
+def converted(converter: Any, samples: np.ndarray) -> bytes:
+    """Full int8, inputs and outputs too; samples [n, ...] float32 set the activation ranges."""
+    import tensorflow as tf
 
     def representative() -> Iterator[list[np.ndarray]]:
-        for image in samples:
-            yield [image[None]]
+        for sample in samples:
+            yield [sample[None]]
 
-    with quiet():
-        converter = tf.lite.TFLiteConverter.from_keras_model(visible)
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        converter.representative_dataset = representative
-        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-        converter.inference_input_type = tf.int8
-        converter.inference_output_type = tf.int8
-        return bytes(converter.convert())
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = representative
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = tf.int8
+    converter.inference_output_type = tf.int8
+    return bytes(converter.convert())

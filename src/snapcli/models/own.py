@@ -1,14 +1,12 @@
 """A backbone of the user's own: a function in a module of theirs, or a saved functional model."""
 
-import importlib
-import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from snapcli.errors import ConfigError, SnapError, UsageError
+from snapcli.errors import ConfigError, UsageError
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.usercode import called, user_function
 
 LOGITS = "logits"
 Build = Callable[[tuple[int, int, int], int], Any]
@@ -25,29 +23,9 @@ def builder(name: str) -> Build:
         if not Path(name).is_file():
             raise UsageError(f"there is no model {name}", "Give the path of a .keras file.")
         return lambda input_shape, classes: _loaded(Path(name))
-    module_name, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     # Before the module imports it, TensorFlow is told to be quiet.
     require_tensorflow()
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name)):
-            raise UsageError(
-                f"there is no module {module_name}", "Run snap where Python can import it."
-            ) from None
-        reason = f"{type(error).__name__}: {_first_line(error)}"
-        raise UsageError(
-            f"module {module_name} cannot be imported ({reason})", "Mend it first."
-        ) from None
-    build = getattr(module, attribute, None)
-    if build is None:
-        raise UsageError(
-            f"module {module_name} has no '{attribute}'", "Name a function: module:function"
-        )
-    if not callable(build):
-        raise UsageError(f"{name} is no function", "It must take (input_shape, classes).")
+    build = user_function(name)
     # A model is callable as well, but it is there already.
     return build if not hasattr(build, "layers") else lambda input_shape, classes: build
 
@@ -72,24 +50,18 @@ def check_order(before: str, after: str, layers: Sequence[str], name: str) -> No
 
 def built(build: Build, input_shape: tuple[int, int, int], classes: int, name: str) -> Any:
     """What the user's function makes of these; whatever goes wrong in it is theirs to mend."""
-    try:
-        model = build(input_shape, classes)
-    except SnapError:
-        raise
-    except Exception as error:
-        raise ConfigError(
-            f"{name} failed with {type(error).__name__}: {_first_line(error)}",
-            "It must take (input_shape, classes) and return a tf_keras functional model.",
-        ) from None
+    model = called(
+        build,
+        name,
+        input_shape,
+        classes,
+        hint="It must take (input_shape, classes) and return a tf_keras functional model.",
+    )
     if not (hasattr(model, "layers") and hasattr(model, "output")):
         raise ConfigError(
             f"{name} returned {type(model).__name__}", "It must return a tf_keras functional model."
         )
     return model
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else "no message"
 
 
 def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:

@@ -12,8 +12,8 @@ BY_PREFERENCE = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "t
 MARGIN = 0.005
 # What harm within the conditions weighs against a gain over all of them.
 HARM_WEIGHT = 3.0
-# Fewer clean errors than this say nothing about harm to clean data.
-MIN_CLEAN_ERRORS = 10
+# Fewer errors than this say nothing: about harm to clean data, about maps and taps at all.
+MIN_ERRORS = 10
 
 
 def choose_kind(
@@ -26,7 +26,7 @@ def choose_kind(
     conditions differ, but ranks worse within each. The first within MARGIN of the largest worth
     is taken.
     """
-    judge_clean = clean_errors >= MIN_CLEAN_ERRORS
+    judge_clean = clean_errors >= MIN_ERRORS
     too_few = f" Clean dev data has {_errors(clean_errors)}, too few to judge harm there."
     note = "" if judge_clean else too_few
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import BenchOptions
-from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.device import Client, Hello, Inference, Profile, Stack
 from snapcli.errors import UsageError
@@ -16,6 +15,7 @@ from snapcli.metrics.timing import Timing, timing
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.bench_report import PROFILED, SCHEMA, BenchReport, stage_costs, step_costs
+from snapcli.stages.dataset import run_dataset
 from snapcli.stages.energy import PowerTrace, with_energy
 from snapcli.stages.exact import Reference, check_exact
 from snapcli.stages.firmware import Firmware, attached, built_firmware, target_at
@@ -105,7 +105,9 @@ def _measured(
         return measured
 
     report = _report(firmware, warmup, timed(True), timed(False) if both else None)
-    run.add_json(f"bench/{target.name}", (firmware.stage, "quantize"), asdict(report))
+    run.add_json(
+        f"bench/{target.name}", (firmware.stage, *firmware.deployed.stages), asdict(report)
+    )
     return report
 
 
@@ -185,7 +187,7 @@ def _inputs(run: Run, count: int, firmware: Firmware) -> NDArray[np.int8]:
     """
     tensor = firmware.monitor.body.graph.tensors[firmware.monitor.body.graph.input]
     recipe = run_recipe(run)
-    evaluation = Evaluation(load_dataset(recipe.train), recipe.calibrate.limit)
+    evaluation = Evaluation(run_dataset(run), recipe.calibrate.limit)
     keys = [key for key in evaluation.keys if key.split != "dev"]
     ends = np.cumsum([len(evaluation.rows(key)) for key in keys])
     order = np.random.default_rng(_SAMPLE_SEED).permutation(ends[-1])

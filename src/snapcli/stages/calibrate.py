@@ -1,7 +1,6 @@
 """calibrate: dev scores of the float model -> temperature, tap weights, map and threshold."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +10,11 @@ from snapcli.data import load_dataset
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import load_heads, surprisals, tapped_blocks
-from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import (
-    Condition,
-    Conditions,
-    DetectionReport,
     choose_map,
     choose_threshold,
     evaluate,
@@ -27,91 +22,15 @@ from snapcli.score.calibration import (
 from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
 from snapcli.score.controller import Controller
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.score.maps import Features, log_of, map_to_dict
-from snapcli.score.promise import Promise
+from snapcli.score.maps import Features, log_of, map_to_dict, reads_surprise
 from snapcli.score.weights import tap_weights
+from snapcli.stages.calibrate_attached import calibrate_attached
+from snapcli.stages.conditions import conditions, dev_conditions, ood_features, seen
+from snapcli.stages.figures import CalibrateReport, ControllerReport
 from snapcli.stages.recipe import run_recipe
 
 # Training examples for the distance to the nearest class: at least so many in all and per class.
 _DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS = 2000, 20
-
-
-@dataclass(frozen=True)
-class ControllerReport:
-    """The budget controller, and the share of clean test data that abstains, one after the other
-    in their order, where it moves the threshold."""
-
-    budget: float
-    eta: float
-    kappa: float
-    abstained_clean_test: float
-
-
-@dataclass(frozen=True)
-class CalibrateReport:
-    """Figures on test data; dev holds the cross-fitted figures the map was chosen by."""
-
-    run: str
-    temperature: float
-    tap_weights: dict[str, float]
-    map: dict[str, Any]
-    map_reason: str
-    threshold_rule: str
-    threshold: float
-    promise: Promise | None
-    coverage_clean_test: float
-    controller: ControllerReport | None
-    test_accuracy: float
-    accuracy_by_severity: dict[str, float]
-    dev: dict[str, ErrorDetection]
-    detection: DetectionReport
-
-
-def conditions(
-    features: dict[Key, Features],
-    predicted: dict[Key, np.ndarray],
-    evaluation: Evaluation,
-    split: str,
-) -> Conditions:
-    """The clean and corrupted conditions of one split."""
-
-    def condition(key: Key) -> Condition:
-        return Condition(features[key], predicted[key] != evaluation.labels(key))
-
-    corrupted = {
-        (key.condition, key.severity): condition(key)
-        for key in features
-        if key.split == split and key.condition != "clean"
-    }
-    return Conditions(condition(Key(split, "clean")), corrupted)
-
-
-def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> NDArray[np.bool_]:
-    """Which examples of a dev condition may be fitted on: where the threshold's rule promises
-    something, the second half is held out, and whatever was made of it."""
-    half = evaluation.first_half(key)
-    return half if options.promises else np.ones_like(half)
-
-
-def dev_conditions(
-    features: dict[Key, Features],
-    predicted: dict[Key, np.ndarray],
-    evaluation: Evaluation,
-    options: CalibrateOptions,
-) -> tuple[Conditions, Condition | None]:
-    """What maps and thresholds are fitted on, and the clean examples held out for a promise."""
-    everything = conditions(features, predicted, evaluation, "dev")
-    clean = seen(evaluation, options, Key("dev", "clean"))
-    corrupted = {
-        (name, severity): c.where(seen(evaluation, options, Key("dev", name, severity)))
-        for (name, severity), c in everything.corrupted.items()
-    }
-    held_out = everything.clean.where(~clean) if options.promises else None
-    return Conditions(everything.clean.where(clean), corrupted), held_out
-
-
-def ood_features(features: dict[Key, Features]) -> dict[str, Features]:
-    return {key.condition: f for key, f in features.items() if key.split == "ood"}
 
 
 def distance_rows(dataset: Dataset) -> np.ndarray:
@@ -124,6 +43,8 @@ def distance_rows(dataset: Dataset) -> np.ndarray:
 def calibrate(
     run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
 ) -> CalibrateReport:
+    if run.is_attached:
+        return calibrate_attached(run, options, on_progress)
     folder = run.inputs("train")
     recipe = run_recipe(run)
     require_tensorflow()
@@ -177,6 +98,7 @@ def calibrate(
         tap_weights={h.after: float(w) for h, w in zip(heads, weights, strict=True)},
         map=map_to_dict(choice.map),
         map_reason=choice.reason,
+        reads_surprise=reads_surprise(choice.map),
         threshold_rule=options.threshold,
         threshold=threshold,
         promise=chosen.promise,

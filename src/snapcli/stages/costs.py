@@ -12,6 +12,8 @@ from snapcli import toolchain
 from snapcli.emit import Emitted, Program, build_program, emit_model
 from snapcli.emit.profiler import COUNTS, INPUTS, emit_profiler, read_counts
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, SumStep
+from snapcli.errors import ToolchainError, UsageError
+from snapcli.fixedpoint import DeviceHead
 from snapcli.graph.body import Body
 from snapcli.graph.decision import plain_decision
 from snapcli.graph.monitor import Monitor
@@ -25,7 +27,8 @@ class Prices:
     """Bytes of each tap's constants and of all that every set of taps has once (code, map);
     instructions of the backbone, of each pooled tensor, of each tap's head, and behind them.
 
-    Taps count as in the body; arena_bytes is what all of them together add to the arena.
+    Taps count as in the body; arena_bytes is what all of them together add to the arena. Where
+    nothing could be compiled or run, operations stand for instructions.
     """
 
     head_bytes: tuple[int, ...]
@@ -35,6 +38,7 @@ class Prices:
     heads: tuple[int, ...]
     end: int
     arena_bytes: int
+    is_measured: bool = True
 
     def of(self, body: Body, chosen: list[int]) -> Cost:
         """Of some taps of the body; a tensor that two of them look at is pooled once."""
@@ -47,6 +51,36 @@ class Prices:
             + sum(self.heads[i] for i in chosen)
             + sum(self.sums[tensor] for tensor in pooled),
         )
+
+
+def measure_or_estimate(
+    body: Body, inputs: NDArray[np.int8], target: Target, kernels_name: str, cmsis_nn: Path | None
+) -> Prices:
+    """measure(), or what the sizes alone say on a machine or for a core that cannot be measured."""
+    try:
+        return measure(body, inputs, target, kernels_name, cmsis_nn)
+    except (ToolchainError, UsageError):
+        return _estimate(body, kernels_name, cmsis_nn)
+
+
+def _estimate(body: Body, kernels_name: str, cmsis_nn: Path | None) -> Prices:
+    program = build_program(body.graph, body, kernel_set(kernels_name, cmsis_nn)[0])
+    tensors = body.graph.tensors
+    return Prices(
+        head_bytes=tuple(low.constant_bytes for low in program.heads),
+        shared_bytes=0,
+        backbone=body.graph.macs,
+        sums={name: tensors[name].size_bytes for name in sorted(body.tapped)},
+        heads=tuple(_multiplications(head) for head in body.heads),
+        end=0,
+        arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
+        is_measured=False,
+    )
+
+
+def _multiplications(head: DeviceHead) -> int:
+    parts = head.residual
+    return parts.projector.size + parts.mean_weights.size + parts.xi_weights.size
 
 
 def measure(

@@ -14,7 +14,6 @@ import numpy as np
 
 from snapcli import toolchain
 from snapcli.config import CMSIS_NN, REFERENCE, ExportOptions
-from snapcli.data import load_dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
@@ -33,7 +32,7 @@ from snapcli.emit.folder import (
 )
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
-from snapcli.graph.monitor import Monitor, load_monitor
+from snapcli.graph.monitor import Monitor
 from snapcli.kernels import (
     CMSIS_NN_VERSION,
     LICENCE,
@@ -42,7 +41,8 @@ from snapcli.kernels import (
     snapuq_files,
 )
 from snapcli.runs import Run, disk_errors, read_json, replaced, write_json
-from snapcli.stages.recipe import run_recipe
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.deployed import deployed
 from snapcli.targets import Target, load_target
 
 SCHEMA = 1
@@ -56,6 +56,7 @@ _FIRMWARE_BYTES = 11 * 1024
 _STATIC_BYTES = 768
 # Kernels, where no compiler is there to measure them.
 KERNEL_BYTES = 8 * 1024
+_TOO_LARGE = "Choose a larger target or a smaller model; --explain shows who holds the memory."
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,10 @@ def export_c(
 ) -> ExportReport:
     """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
-    monitor = load_monitor(run.inputs("quantize"))
+    found = deployed(run)
+    monitor = found.monitor
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
-    dataset = load_dataset(run_recipe(run).train)
+    dataset = run_dataset(run)
     count = int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
     chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
     golden = tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
@@ -119,7 +121,7 @@ def export_c(
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)
     stage = f"export-c/{target.name}"
-    with run.write(stage, after=("quantize",)) as out:
+    with run.write(stage, after=found.stages) as out:
         emitted = emit_model(program, monitor, golden)
         place = str(run.path(stage))
         return _write(out, place, run.name, program, monitor, emitted, library, target)
@@ -238,14 +240,9 @@ def _write(
     around = our_firmware(input_bytes, emitted.golden_bytes) if monitor else Surroundings()
     check_fit(target, emitted.constant_bytes, emitted.arena_bytes, around)
     write_texts(files, out)
-    flash_bytes, measured = _flash_bytes(emitted, target, sources, out)
+    flash_bytes, measured = compiled_flash(emitted.constant_bytes, target, sources, out)
     check_fit(target, flash_bytes, emitted.arena_bytes, around)
-    how = (
-        f"constants {emitted.constant_bytes:,} B and code, compiled with "
-        f"{toolchain.GCC} {toolchain.tool_version(toolchain.GCC)} -O2"
-        if measured
-        else f"constants {emitted.constant_bytes:,} B and an estimate of the code"
-    )
+    how = flash_origin(emitted.constant_bytes, measured)
     title = Path(source).stem
     readme = emit_readme(title, program, target, how, flash_bytes, emitted.model_id)
     (out / "README.md").write_text(readme)
@@ -279,7 +276,7 @@ def measured_flash(
     files = {**emitted.files, **kernel_files(library, emitted.files)}
     write_texts(files, folder)
     sources = [folder / name for name in files if name.endswith(".c")]
-    return _flash_bytes(emitted, target, sources, folder)[0]
+    return compiled_flash(emitted.constant_bytes, target, sources, folder)[0]
 
 
 def write_texts(files: Mapping[str, str], folder: Path) -> None:
@@ -288,9 +285,11 @@ def write_texts(files: Mapping[str, str], folder: Path) -> None:
         (folder / name).write_text(text)
 
 
-def _flash_bytes(
-    emitted: Emitted, target: Target, sources: list[Path], out: Path
+def compiled_flash(
+    constant_bytes: int, target: Target, sources: list[Path], out: Path
 ) -> tuple[int, bool]:
+    """Flash of the sources, which lie in `out` with their headers, and whether it was measured:
+    without a compiler it is an estimate from the constants."""
     try:
         includes = [out, *sorted({p.parent for p in out.rglob("*.h")})]
         return toolchain.compiled_bytes(target, sources, includes), True
@@ -298,10 +297,24 @@ def _flash_bytes(
         # No compiler here: the folder is still good for one elsewhere.
         if shutil.which(toolchain.GCC):
             raise
-        return emitted.constant_bytes + KERNEL_BYTES, False
+        return constant_bytes + KERNEL_BYTES, False
 
 
-def check_fit(target: Target, flash_bytes: int, arena_bytes: int, around: Surroundings) -> None:
+def flash_origin(constant_bytes: int, measured: bool) -> str:
+    """How compiled_flash() found its figure, for a README."""
+    if not measured:
+        return f"constants {constant_bytes:,} B and an estimate of the code"
+    compiler = f"{toolchain.GCC} {toolchain.tool_version(toolchain.GCC)} -O2"
+    return f"constants {constant_bytes:,} B and code, compiled with {compiler}"
+
+
+def check_fit(
+    target: Target,
+    flash_bytes: int,
+    arena_bytes: int,
+    around: Surroundings,
+    hint: str = _TOO_LARGE,
+) -> None:
     """Raises an error that says by how much the target's limits are exceeded, where it has any."""
     flash = flash_bytes + around.flash_bytes
     ram = arena_bytes + target.stack_bytes + around.ram_bytes
@@ -315,6 +328,5 @@ def check_fit(target: Target, flash_bytes: int, arena_bytes: int, around: Surrou
     ]
     if over:
         raise ConfigError(
-            f"the model does not fit {target.name}: it needs {' and '.join(over)}",
-            "Choose a larger target or a smaller model; --explain shows who holds the memory.",
+            f"the model does not fit {target.name}: it needs {' and '.join(over)}", hint
         )

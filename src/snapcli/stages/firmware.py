@@ -8,9 +8,10 @@ from typing import Any
 
 from snapcli.device import Client, Emulator, Hello, find_port, open_port
 from snapcli.errors import CheckError, DeviceError
-from snapcli.graph.monitor import Monitor, load_monitor
+from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import check_of, pack_settings
 from snapcli.runs import Run, read_json
+from snapcli.stages.deployed import Deployed, deployed
 from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target, load_target
@@ -28,10 +29,14 @@ class Firmware:
 
     run: Run
     target: Target
-    monitor: Monitor
+    deployed: Deployed
     folder: Path
     sizes: dict[str, Any]
     exported: dict[str, Any]
+
+    @property
+    def monitor(self) -> Monitor:
+        return self.deployed.monitor
 
     @property
     def stage(self) -> str:
@@ -66,7 +71,7 @@ def built_firmware(run: Run, target: Target) -> Firmware:
     return Firmware(
         run=run,
         target=target,
-        monitor=load_monitor(run.inputs("quantize")),
+        deployed=deployed(run),
         folder=folder,
         sizes=read_json(folder / "size.json"),
         exported=read_json(run.inputs(f"export-c/{target.name}") / "export.json"),

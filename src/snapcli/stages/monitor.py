@@ -15,14 +15,14 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data import Dataset, load_dataset
+from snapcli.data import Dataset
 from snapcli.data.streams import build_stream
 from snapcli.device import Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
 from snapcli.runs import Run, disk_errors
+from snapcli.stages.dataset import run_dataset
 from snapcli.stages.firmware import attached, built_firmware, target_at
-from snapcli.stages.recipe import run_recipe
 from snapcli.stages.stream import STREAM_SEED
 
 SOURCES = ("stream", "test")
@@ -74,7 +74,7 @@ def watch(
         raise UsageError(f"there is no source '{source}'", f"Known: {', '.join(SOURCES)}.")
     target = target_at(run, target_name, port)
     firmware = built_firmware(run, target)
-    dataset = load_dataset(run_recipe(run).train)
+    dataset = run_dataset(run)
     body, controller = firmware.monitor.body, firmware.monitor.decision.controller
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
     frames = min(limit or len(fed), len(fed))

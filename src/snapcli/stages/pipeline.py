@@ -8,8 +8,9 @@ from snapcli.config import Recipe
 from snapcli.progress import OnProgress
 from snapcli.runs import Run
 from snapcli.stages.bench import BenchReport, bench
-from snapcli.stages.calibrate import CalibrateReport, calibrate
+from snapcli.stages.calibrate import calibrate
 from snapcli.stages.export_c import ExportReport, export_c
+from snapcli.stages.figures import CalibrateReport
 from snapcli.stages.flash import FlashReport
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import QuantizeReport, quantize

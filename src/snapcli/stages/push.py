@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 from snapcli.device import Client, find_port, open_port
 from snapcli.errors import CheckError
-from snapcli.graph.monitor import load_monitor
 from snapcli.graph.settings import check_of, pack_settings
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json
+from snapcli.stages.deployed import deployed
 from snapcli.stages.export_c import REPORT, export_c
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
@@ -48,7 +48,8 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     Refused unless the device holds the model that the run exports for it then.
     """
     recipe = run_recipe(run)
-    quantize(run, recipe.quantize, on_progress)
+    if not run.is_attached:
+        quantize(run, recipe.quantize, on_progress)
     exported = run.path(f"export-c/{receiver.target}") / REPORT
     kernels = read_json(exported)["kernels"] if exported.is_file() else recipe.export_c.kernels
     model_id = export_c(
@@ -56,7 +57,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     ).model_id
     target = load_target(receiver.target)
     build_only(run, target)
-    monitor = load_monitor(run.inputs("quantize"))
+    monitor = deployed(run).monitor
     with Client(open_port(receiver.port)) as client:
         hello = client.hello()
         if hello.model_id != model_id:

@@ -4,53 +4,37 @@ What the device carries is fitted on what the device computes: tap weights, temp
 and threshold come from dev scores of the integer reference.
 """
 
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from snapcli import fixedpoint as fx
-from snapcli.config import MAHALANOBIS, MEAN, NO_THIRD, CalibrateOptions, QuantizeOptions
+from snapcli.config import MAHALANOBIS, MEAN, CalibrateOptions, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError
 from snapcli.graph.body import Body, RawScores, TapTensors, pooled_sums, save_body
-from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict, on_device, quantize_map
+from snapcli.graph.chunks import in_chunks
+from snapcli.graph.decision import ONE_Q16, decision_to_dict
 from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import Head, load_heads, tapped_blocks
 from snapcli.heads.quantize import quantize_head
-from snapcli.metrics.detection import ErrorDetection
 from snapcli.models.activations import load_model
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json
-from snapcli.score.calibration import DetectionReport, choose_map, choose_threshold, evaluate
-from snapcli.score.confidence import fit_temperature
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.score.maps import map_to_dict, reads_third, temperature
-from snapcli.score.promise import Promise
-from snapcli.score.weights import tap_weights
-from snapcli.stages.calibrate import (
-    ControllerReport,
-    conditions,
-    dev_conditions,
-    distance_rows,
-    ood_features,
-    seen,
-)
+from snapcli.stages.calibrate import distance_rows
+from snapcli.stages.decision import fit_decision
+from snapcli.stages.figures import Figures
 from snapcli.stages.recipe import run_recipe
 
-# Few enough at once that their activations stay in the processor's cache.
-_CHUNK = 64
 # Training examples that set the ranges inside of the heads.
 _RANGE_EXAMPLES = 2000
 
@@ -68,26 +52,14 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class QuantizeReport:
-    """Figures of the integer reference on test data; accuracies by severity are means over all
-    corruption types."""
+class QuantizeReport(Figures):
+    """Of the integer reference; mean_surprisal of each tap on clean dev data."""
 
     run: str
     model_bytes: int
     macs: int
     mean_surprisal: dict[str, float]
-    temperature: float
-    tap_weights: dict[str, float]
-    map: dict[str, Any]
-    map_reason: str
-    threshold: float
-    promise: Promise | None
-    coverage_clean_test: float
-    controller: ControllerReport | None
-    accuracy_by_severity: dict[str, float]
     drift: Drift
-    dev: dict[str, ErrorDetection]
-    detection: DetectionReport
 
 
 def quantize(
@@ -108,7 +80,7 @@ def quantize(
         body = with_distance(body, dataset)
 
     raw = _run(body, evaluation, on_progress)
-    decision, extra = _fit(body, raw, evaluation, calibration)
+    decision, figures = fit_decision(body, raw, evaluation, calibration)
     if decision.third != MAHALANOBIS:
         body = replace(body, distance=None)  # the map does not read it
     report = QuantizeReport(
@@ -120,7 +92,7 @@ def quantize(
             for i, h in enumerate(heads)
         },
         drift=_drift(Monitor(body, decision), raw, evaluation, calibrated / "scores.npz", run),
-        **extra,
+        **vars(figures),
     )
     with run.write("quantize", after=("train", "calibrate")) as out:
         save_body(body, tflite, out)
@@ -146,10 +118,12 @@ def with_distance(body: Body, dataset: Dataset) -> Body:
     """With the distance to the nearest class, fitted on what the integer model computes."""
     examples = dataset.train.take(distance_rows(dataset))
     tensor = body.graph.tensors[body.taps[-1].after]
-    sums = [
-        body.pooled(tensor.name, body.graph.run(part, {tensor.name})[tensor.name])
-        for part in _chunks(_quantized(body, dataset.front_end(examples.x)))
-    ]
+
+    def sums_of(x: np.ndarray) -> np.ndarray:
+        return body.pooled(tensor.name, body.graph.run(x, {tensor.name})[tensor.name])
+
+    x = _quantized(body, dataset.front_end(examples.x))
+    sums = [part for _, part in in_chunks(sums_of, x)]
     pooled = np.concatenate(sums).astype(np.float64) * (tensor.scale / tensor.positions)
     return replace(body, distance=quantize_mahalanobis(fit_mahalanobis(pooled, examples.y), tensor))
 
@@ -158,84 +132,17 @@ def _quantized(body: Body, x: np.ndarray) -> np.ndarray:
     return body.graph.tensors[body.graph.input].quantize(x)
 
 
-def _chunks(x: np.ndarray) -> Iterator[np.ndarray]:
-    return (x[start : start + _CHUNK] for start in range(0, len(x), _CHUNK))
-
-
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
     found: dict[Key, RawScores] = {}
-    done, total = 0, evaluation.examples
-
-    def scored(x: np.ndarray) -> RawScores:
-        return body.run(_quantized(body, x))
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for key, x in evaluation.each():
-            parts = []
-            for part in pool.map(scored, _chunks(x)):
-                parts.append(part)
-                done += len(part.logits)
-                on_progress(done, total, f"examples through int8, {key.condition}")
-            found[key] = RawScores.concatenate(parts)
+    before, total = 0, evaluation.examples
+    for key, x in evaluation.each():
+        parts = []
+        for done, part in in_chunks(body.run, _quantized(body, x)):
+            parts.append(part)
+            on_progress(before + done, total, f"examples through int8, {key.condition}")
+        before += len(x)
+        found[key] = RawScores.concatenate(parts)
     return found
-
-
-def _fit(
-    body: Body, raw: dict[Key, RawScores], evaluation: Evaluation, options: CalibrateOptions
-) -> tuple[Decision, dict[str, Any]]:
-    """The decision that the device carries, and the figures of the report that follow from it."""
-    clean = raw[Key("dev", "clean")]
-    tensor = body.graph.tensors[body.logits_tensor]
-    fit = seen(evaluation, options, Key("dev", "clean"))
-    logits = clean.logits[fit] * np.float64(tensor.scale)
-    surprisal = clean.surprisal_q16[fit] / ONE_Q16
-    weights = fx.quantize_weights_q16(tap_weights(surprisal, options.weights))
-    # The features do not depend on map and threshold, which are fitted to them next.
-    draft = Decision(
-        weight_q16=tuple(int(w) for w in weights),
-        temperature=fit_temperature(logits, evaluation.dataset.dev.y[fit]),
-        alpha_q16=round(options.alpha * ONE_Q16),
-        map=quantize_map(temperature()),
-        threshold_q16=ONE_Q16,
-        third=options.third,
-    )
-    features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
-    predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
-    on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
-    on_test = conditions(features, predicted, evaluation, "test")
-    choice = choose_map(options.map, on_dev, on_device, options.balanced)
-    scorer = on_device(choice.map)
-    chosen = choose_threshold(options.threshold, options.share, scorer, on_dev, held_out)
-    threshold_q16 = round(chosen.threshold * ONE_Q16)
-    given = (options.budget, options.eta, options.kappa)
-    decision = replace(
-        draft,
-        map=quantize_map(choice.map),
-        threshold_q16=threshold_q16,
-        third=options.third if reads_third(choice.map) else NO_THIRD,
-        controller=fx.budget_of(*given, threshold_q16) if options.controller else None,
-    )
-    monitor = Monitor(body, decision)
-    device = monitor.decide(raw[Key("test", "clean")])
-    controlled = float(np.mean(monitor.replay(device).abstain))
-    figures = {
-        "temperature": decision.temperature,
-        "tap_weights": {
-            tap.after: w / ONE_Q16 for tap, w in zip(body.taps, decision.weight_q16, strict=True)
-        },
-        "map": map_to_dict(choice.map),
-        "map_reason": choice.reason,
-        "threshold": chosen.threshold,
-        "promise": chosen.promise,
-        "coverage_clean_test": float(np.mean(~device.abstain)),
-        "controller": ControllerReport(*given, controlled) if options.controller else None,
-        "accuracy_by_severity": on_test.accuracy_by_severity(),
-        "dev": choice.dev,
-        "detection": evaluate(
-            choice.map, on_dev, on_test, ood_features(features), on_device, options.balanced
-        ),
-    }
-    return decision, figures
 
 
 def _drift(

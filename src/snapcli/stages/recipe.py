@@ -21,8 +21,14 @@ def run_recipe(run: Run) -> Recipe:
         raise ArtifactError(
             f"{run.name}/{CONFIG} cannot be used: {error.message}", "Run: snap train"
         ) from None
-    place = os.environ.get(VARIABLE) or recipe.train.data_dir
-    return replace(recipe, train=replace(recipe.train, data_dir=place))
+    place = os.environ.get(VARIABLE)
+    if not place:
+        return recipe
+    return replace(
+        recipe,
+        train=replace(recipe.train, data_dir=place),
+        attach=replace(recipe.attach, data_dir=place),
+    )
 
 
 def find_recipe(name: str) -> Path:

@@ -27,7 +27,9 @@ class ShowReport:
 
 def show(run: Run) -> ShowReport:
     states = run.states()
-    figures = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    found = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    # Without labels nobody knows accuracy and errors.
+    figures = [f for f in found if f.value is not None] if run.is_attached else found
     command = run.next_command()
     if command and command.startswith("snap bench") and _only_boards(states):
         command += " --port PORT"
@@ -42,6 +44,17 @@ def _only_boards(states: tuple[StageState, ...]) -> bool:
 def _figures(run: Run, stage: str) -> list[Figure]:
     """The headline figures of a finished stage; pooled AUROC never stands alone."""
     kind, _, target = stage.partition("/")
+    if kind == "attach":
+        report = read_json(run.path("attach/report.json"))
+        taps = report["mean_surprisal"].items()
+        return [
+            Figure("int8 accuracy, clean test", report["accuracy"], "share"),
+            *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
+        ]
+    if kind == "calibrate" and run.is_attached:
+        report = read_json(run.path("calibrate/calibration.json"))["report"]
+        labelled = report["test_accuracy"] is not None
+        return _detection(report["detection"], "errors" if labelled else "changed answers")
     if kind == "train":
         report = read_json(run.path("train/history.json"))["report"]
         taps = report["mean_surprisal"].items()
@@ -86,12 +99,13 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     return []
 
 
-def _detection(report: dict[str, Any]) -> list[Figure]:
+def _detection(report: dict[str, Any], what: str = "errors") -> list[Figure]:
+    """what: what counts as wrong."""
     scores = {"U": "SNAP", "max-probability": "max-probability"}
     parts = {"pooled": "pooled", "per_cell": "per cell", "clean": "clean"}
     errors = [
         Figure(
-            f"int8 AUROC of errors, {title}, {name}", report["errors"][s][part]["auroc"], "auroc"
+            f"int8 AUROC of {what}, {title}, {name}", report["errors"][s][part]["auroc"], "auroc"
         )
         for part, title in parts.items()
         for s, name in scores.items()

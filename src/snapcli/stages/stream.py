@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data import load_dataset
 from snapcli.data.streams import Segment, Stream, build_stream
 from snapcli.device import Client, Hello
 from snapcli.errors import UsageError
@@ -24,10 +23,10 @@ from snapcli.graph.monitor import Monitor
 from snapcli.metrics.timing import Timing, timing
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, disk_errors, json_writer
+from snapcli.stages.dataset import run_dataset
 from snapcli.stages.exact import Reference, check_exact
 from snapcli.stages.firmware import attached, built_firmware, target_at
 from snapcli.stages.frame_log import FrameLog
-from snapcli.stages.recipe import run_recipe
 
 SCHEMA = 1
 SPLITS = ("test", "dev")
@@ -90,7 +89,7 @@ def stream(
         raise UsageError(f"there is no stream of {split}", f"Known: {', '.join(SPLITS)}.")
     target = target_at(run, target_name, port)
     firmware = built_firmware(run, target)
-    plan = build_stream(load_dataset(run_recipe(run).train), split, STREAM_SEED)
+    plan = build_stream(run_dataset(run), split, STREAM_SEED)
     frames = min(limit or len(plan), len(plan))
     base = f"bench/{target.name}-stream"
     partial = run.path(f"bench/.{target.name}-stream-{frames}.partial")
@@ -113,7 +112,7 @@ def stream(
         seconds = time.monotonic() - began
         repeats, restarts = client.repeats, client.restarts
     controller = firmware.monitor.decision.controller
-    after = (firmware.stage, "quantize")
+    after = (firmware.stage, *firmware.deployed.stages)
 
     def arrays(path: Path) -> None:
         labels = np.concatenate([plan.labels(segment) for segment in plan.segments])[:frames]

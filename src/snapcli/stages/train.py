@@ -70,7 +70,9 @@ def train(
     dataset = load_dataset(recipe.train, on_progress)
     chosen = recipe.train.backbone or default_backbone(dataset.input_shape)
     options = with_default_taps(recipe.train)
-    options = replace(options, backbone=chosen, data_dir=data_dir_of(options))
+    options = replace(
+        options, backbone=chosen, data_dir=data_dir_of(options.dataset, options.data_dir)
+    )
     recipe = replace(recipe, train=options)
     backbone = load_backbone(options.backbone)
     taps = backbone.taps(options.taps, options.ranks)

@@ -23,9 +23,10 @@ from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
 from snapcli.graph import Graph, litert, read_tflite
 from snapcli.graph.body import MODEL_FILE
 from snapcli.graph.litert import read_answer, write_question
-from snapcli.graph.monitor import Monitor, load_monitor
+from snapcli.graph.monitor import Monitor
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
+from snapcli.stages.deployed import deployed
 from snapcli.stages.export_c import kernel_files, kernel_set, read_model
 from snapcli.targets import load_target
 
@@ -88,8 +89,8 @@ def verify_run(
     on_progress: OnProgress = silent,
 ) -> VerifyReport:
     """The int8 model of a run with its heads."""
-    folder = run.inputs("quantize")
-    monitor, content = load_monitor(folder), read_model(folder / MODEL_FILE)
+    found = deployed(run)
+    monitor, content = found.monitor, read_model(found.folder / MODEL_FILE)
     graph = monitor.body.graph
     return _verify(run.name, content, graph, monitor, options, data, cmsis_nn, on_progress)
 
@@ -143,9 +144,14 @@ def _verify(
 
 def _by_tflite(content: bytes, graph: Graph, inputs: Mapping[str, NDArray]) -> dict[str, NDArray]:
     """In a process of its own: TFLite aborts where it finds a model impossible."""
+    whole = read_tflite(content)
+    if whole.inputs != graph.inputs:
+        # A monitor's graph begins behind what turns real numbers into int8.
+        tensor = graph.tensors[graph.input]
+        inputs = {whole.input: tensor.real(inputs[graph.input])}
     with tempfile.TemporaryDirectory(prefix="snap-verify-") as name:
         folder = Path(name)
-        write_question(folder, content, graph, inputs)
+        write_question(folder, content, whole, inputs)
         try:
             toolchain.run_program([sys.executable, "-m", litert.__name__, name], folder)
         except ToolchainError as error:

@@ -78,6 +78,7 @@ class FakeDevice:
         self.restarts = 0
         self._orders: list[bytes | None] = []  # to say unasked; None: to start anew
         self._stop = threading.Event()
+        self._at_work = threading.Lock()  # held by the thread while it takes bytes in
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self):
@@ -107,7 +108,9 @@ class FakeDevice:
 
     @property
     def baud(self) -> int:
-        return self._baud
+        """After what it last answered: it changes its rate when the answer is out."""
+        with self._at_work:
+            return self._baud
 
     # ---- The thread ---------------------------------------------------------
 
@@ -140,10 +143,11 @@ class FakeDevice:
             if self._baud != 115200 and now - self._good_at > RATE_HOLDS_S:
                 self._set_baud(115200)
             if select.select([self.master], [], [], 0.005)[0]:
-                data = os.read(self.master, 65536)
-                self._heard_at = time.monotonic()
-                for byte in data if self._hears() else garbled(data):
-                    self._take(byte)
+                with self._at_work:
+                    data = os.read(self.master, 65536)
+                    self._heard_at = time.monotonic()
+                    for byte in data if self._hears() else garbled(data):
+                        self._take(byte)
 
     def _hears(self) -> bool:
         """Whether the host has set the port to our rate, and it works."""

@@ -329,7 +329,7 @@ def quick_lapse(monkeypatch):
 
 
 def test_the_highest_rate_is_taken_and_left_again(device):
-    with Client(device.path, 0.2) as client:
+    with Client(device.path) as client:
         assert client.speed_up() == 921600 == device.baud
         client.start()
         assert [client.infer(data) for data in INPUTS] == expected(INPUTS)

@@ -9,7 +9,7 @@ from snapcli.config import THRESHOLDS, CalibrateOptions, TrainOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.score.maps import Features
-from snapcli.stages.calibrate import dev_conditions, seen
+from snapcli.stages.conditions import dev_conditions, seen
 
 
 @cache

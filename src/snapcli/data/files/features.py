@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,15 @@ import numpy as np
 
 from snapcli.cache import cache_dir
 from snapcli.errors import ArtifactError
+
+
+def hash_of(how: str, arrays: Iterable[np.ndarray]) -> str:
+    """Names what is made in a way from these arrays."""
+    digest = hashlib.sha256(how.encode())
+    for x in arrays:
+        digest.update(f"{x.shape}".encode())
+        digest.update(np.ascontiguousarray(x).data)
+    return digest.hexdigest()
 
 
 def cached(identity: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:

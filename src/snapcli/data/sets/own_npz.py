@@ -4,25 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
-from snapcli.data.dataset import Raw, Split, as_real, as_stored
+from snapcli.data.content import Content, check_classes
+from snapcli.data.dataset import Raw, Split, as_stored
+from snapcli.data.files.npz import DIVISIONS, one_for_each, read_npz
+from snapcli.data.images.sides import check_sides
 from snapcli.data.request import Request
-from snapcli.data.sets.own_content import Content, check_classes, check_sides
-from snapcli.data.sound import clips
-from snapcli.data.sound.logmel import SAMPLE_RATE, fit_length
-from snapcli.data.sound.wav import resample
+from snapcli.data.sound.stored import RATE, as_clips, clip_notes, rate_in
 from snapcli.data.splits import named
-from snapcli.errors import ArtifactError, ConfigError
-
-Arrays = dict[str, np.ndarray]
+from snapcli.errors import ConfigError
 
 
 def from_npz(path: Path, request: Request) -> Content:
     """Arrays x and y, or x_train, y_train and perhaps x_test, y_test, x_dev, y_dev; class_names;
     sample_rate for sounds; ood for foreign examples."""
-    arrays = _arrays(path)
-    pairs = {"all": ("x", "y")} | {d: (f"x_{d}", f"y_{d}") for d in ("train", "dev", "test")}
+    arrays = read_npz(path, "Give an .npz with arrays x and y, without objects.")
+    pairs = {"all": ("x", "y")} | {d: (f"x_{d}", f"y_{d}") for d in DIVISIONS}
     found = {d: (arrays[a], arrays[b]) for d, (a, b) in pairs.items() if {a, b} <= set(arrays)}
     if ("all" in found) == ("train" in found):
         raise ConfigError(
@@ -30,7 +27,8 @@ def from_npz(path: Path, request: Request) -> Content:
             "It needs x and y, or x_train, y_train, x_test and y_test.",
         )
     labels = {
-        division: _labels(y, len(x) if x.ndim else 0, path) for division, (x, y) in found.items()
+        division: one_for_each(y, len(x) if x.ndim else 0, str(path))
+        for division, (x, y) in found.items()
     }
     classes = np.unique(np.concatenate(list(labels.values())))
     names = tuple(str(name) for name in arrays.get("class_names", classes).reshape(-1))
@@ -43,7 +41,7 @@ def from_npz(path: Path, request: Request) -> Content:
         raise ConfigError(
             "--image-size and --channels convert files, not an .npz", "Convert the arrays yourself."
         )
-    rate = _rate(arrays.get("sample_rate", np.array(SAMPLE_RATE)), path)
+    rate = rate_in(arrays, str(path))
     divisions = {}
     for division, (x, _) in found.items():
         y = np.searchsorted(classes, labels[division]).astype(np.int64)
@@ -56,59 +54,7 @@ def from_npz(path: Path, request: Request) -> Content:
         shapes = ", ".join(str(x.shape) for x in everything)
         raise ConfigError(f"{path} has examples of several shapes: {shapes}", "Give them one.")
     sounds = [x for x, _ in found.values() if x.ndim == 2]
-    return Content(names, divisions, foreign, (), _notes(sounds, rate, "sample_rate" in arrays))
-
-
-def _notes(sounds: list[np.ndarray], rate: int, said: bool) -> tuple[str, ...]:
-    """What sounds had to be converted from."""
-    if not sounds:
-        return ()
-    count = sum(len(x) for x in sounds)
-    told = [] if said else [f"no sample_rate: sounds are taken as {SAMPLE_RATE:,} Hz"]
-    if rate != SAMPLE_RATE:
-        told.append(f"{count:,} sounds resampled from {rate:,} Hz")
-    seconds = sounds[0].shape[1] / rate
-    if seconds < 1:
-        told.append(f"{count:,} sounds of {seconds:.3g} s reflected at the ends")
-    if seconds > 1:
-        told.append(f"{count:,} sounds of {seconds:.3g} s cut to the middle second")
-    return tuple(told)
-
-
-def _arrays(path: Path) -> Arrays:
-    try:
-        with path.open("rb") as raw:
-            if raw.read(2) != b"PK":
-                raise ValueError("it is no .npz")
-        content = np.load(path, allow_pickle=False)
-        if not isinstance(content, NpzFile):
-            raise ValueError("it holds a single array")
-        with content as file:
-            return {name: np.asarray(file[name]) for name in file.files}
-    except Exception as error:  # zip, zlib and numpy raise what their parts raise
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise ArtifactError(
-            f"{path} cannot be read: {reason}", "Give an .npz with arrays x and y, without objects."
-        ) from None
-
-
-def _labels(y: np.ndarray, count: int, path: Path) -> np.ndarray:
-    """Whole numbers or names, one for each of the examples."""
-    if y.dtype.kind not in "iubUS":
-        raise ConfigError(f"{path} has labels of {y.dtype}", "Give whole numbers or names.")
-    if y.size != count:
-        raise ConfigError(
-            f"{path} has {count} examples but {y.size} labels", "Give a label for each."
-        )
-    return np.char.decode(y.reshape(-1)) if y.dtype.kind == "S" else y.reshape(-1)
-
-
-def _rate(rate: np.ndarray, path: Path) -> int:
-    if rate.size != 1 or rate.dtype.kind not in "iu" or not 1_000 <= rate <= 1_000_000:
-        raise ConfigError(
-            f"{path} has the sample_rate {rate.tolist()}", "It is one whole number, in Hz."
-        )
-    return int(rate.item())
+    return Content(names, divisions, foreign, (), clip_notes(sounds, rate, RATE in arrays))
 
 
 def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
@@ -119,7 +65,7 @@ def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
         x = _stored(x, sounds, path)
     # What is shorter than a tenth of a second was not meant as a sound.
     if sounds and x.dtype == np.int16 and 10 * x.shape[1] >= rate and len(x):
-        return _clips(x, rate)
+        return as_clips(x, rate)
     if x.ndim == 3:
         x = x[..., None]
     if not x.size or x.ndim != 4 or x.dtype != np.uint8 or x.shape[3] not in (1, 3):
@@ -143,11 +89,3 @@ def _stored(x: np.ndarray, sounds: bool, path: Path) -> Raw:
         )
     dtype: Any = np.int16 if sounds else np.uint8
     return as_stored(x.astype(np.float32), np.dtype(dtype))
-
-
-def _clips(x: np.ndarray, rate: int) -> Raw:
-    """int16 [n, samples] of any rate and length as clips."""
-    signals = as_real(x)
-    if rate != SAMPLE_RATE:
-        signals = np.stack([resample(signal, rate, SAMPLE_RATE) for signal in signals])
-    return as_stored(fit_length(signals, clips.CLIP_SAMPLES), clips.INT16)

@@ -10,14 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import rfft
-from scipy.signal.windows import hann
 from scipy.sparse import csr_array
 
 from snapcli.data.dataset import as_real
+from snapcli.data.sound.mel import Clips, frequencies, hz_of, mel_edges, spectra, summed, triangles
 
 SAMPLE_RATE = 16_000
-Clips = NDArray[np.float32]
 Features = NDArray[np.float32]
 
 # So many clips at a time keep the spectra in the processor's cache.
@@ -44,42 +42,22 @@ class FrontEnd:
     floor: float = 1e-6
 
 
-def _mel(hz: float) -> float:
-    return float(2595.0 * np.log10(1.0 + hz / 700.0))
-
-
 def band_edges(front_end: FrontEnd) -> NDArray[np.float64]:
     """[bands + 2] in Hz: band k rises from edge k to edge k + 1 and falls to edge k + 2."""
-    mels = np.linspace(_mel(front_end.low_hz), _mel(front_end.high_hz), front_end.bands + 2)
-    return 700.0 * (10.0 ** (mels / 2595.0) - 1.0)
+    return hz_of(mel_edges(front_end.low_hz, front_end.high_hz, front_end.bands))
 
 
 @lru_cache(maxsize=8)
 def _triangles(front_end: FrontEnd) -> csr_array:
-    """float32 [bands, fft / 2 + 1], nearly all zeros."""
-    edges = band_edges(front_end)
-    hz = np.fft.rfftfreq(front_end.fft, 1.0 / front_end.sample_rate)
-    low, centre, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
-    weights = np.minimum((hz - low) / (centre - low), (high - hz) / (high - centre))
-    return csr_array(np.maximum(weights, 0.0).astype(np.float32))
-
-
-@lru_cache(maxsize=8)
-def _window(length: int) -> NDArray[np.float32]:
-    return hann(length, sym=False).astype(np.float32)
+    """[bands, fft / 2 + 1]."""
+    return triangles(band_edges(front_end), frequencies(front_end.fft, front_end.sample_rate))
 
 
 def _log_power(clips: Clips, front_end: FrontEnd) -> Features:
     """[n, frames, bands]."""
-    frames = np.lib.stride_tricks.sliding_window_view(clips, front_end.window, axis=1)
-    windowed = frames[:, :: front_end.hop] * _window(front_end.window)
-    spectrum = rfft(windowed, front_end.fft, axis=-1, workers=1)
-    power = spectrum.real**2 + spectrum.imag**2
-    # A sparse product: besides being short, it does not fight other threads for the processors
-    # as a dense one does, and a clip's features do not depend on its neighbours.
-    bands = (_triangles(front_end) @ power.reshape(-1, power.shape[-1]).T).T
-    levels = np.log(np.maximum(bands, np.float32(front_end.floor)))
-    return levels.reshape(*power.shape[:2], front_end.bands)
+    spectrum = spectra(clips, front_end.window, front_end.hop, front_end.fft)
+    bands = summed(_triangles(front_end), spectrum.real**2 + spectrum.imag**2)
+    return np.log(np.maximum(bands, np.float32(front_end.floor)))
 
 
 def _normalised(features: Features) -> Features:

@@ -44,6 +44,7 @@ __all__ = [
     "fit",
     "log_of",
     "map_to_dict",
+    "reads_surprise",
     "reads_third",
     "tap_input",
     "tap_of",
@@ -77,6 +78,17 @@ def fit(
 
 def reads_third(fitted: Map) -> bool:
     return isinstance(fitted, GatedMap) and any(gate.input == THIRD for gate in fitted.gates)
+
+
+def reads_surprise(fitted: Map) -> bool:
+    """Whether U depends on S or on a tap at all: a fitted slope may have come out as nothing."""
+    match fitted:
+        case GatedMap(gates=gates):
+            return any(gate.input != THIRD for gate in gates)
+        case LogisticMap(b1=b1):
+            return b1 > 0
+        case StaircaseMap(gamma=gamma):
+            return gamma > 0
 
 
 def map_to_dict(fitted: Map) -> dict[str, Any]:

@@ -9,27 +9,22 @@ from snapcli.data.dataset import Raw, Split
 from snapcli.data.sound.clips import Noise
 from snapcli.errors import ConfigError
 
-SIDES = (8, 128)  # pixels: below there is nothing to see, above no room on a microcontroller
-
 
 @dataclass(frozen=True)
 class Content:
     """Raw examples by division ("all" where the user made none), foreign ones, noises for sounds,
-    and what there is to tell."""
+    and what there is to tell. labelled: as in Dataset."""
 
     class_names: tuple[str, ...]
     divisions: dict[str, Split]
     foreign: Raw | None
     noise: Noise
     notes: tuple[str, ...]
+    labelled: bool = True
 
-
-def check_sides(height: int, width: int, hint: str) -> None:
-    if not SIDES[0] <= min(height, width) <= max(height, width) <= SIDES[1]:
-        raise ConfigError(
-            f"the images are {height}x{width}, the sides must be from {SIDES[0]} to {SIDES[1]}",
-            hint,
-        )
+    @property
+    def ood(self) -> dict[str, Raw]:
+        return {} if self.foreign is None else {"ood": self.foreign}
 
 
 def check_classes(y: NDArray[np.int64], class_names: tuple[str, ...], where: str) -> None:

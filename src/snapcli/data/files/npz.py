@@ -1,0 +1,45 @@
+"""Arrays of an .npz."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from snapcli.errors import ArtifactError, ConfigError
+
+Arrays = dict[str, np.ndarray]
+DIVISIONS = ("train", "dev", "test")
+
+
+def read_npz(path: Path, hint: str) -> Arrays:
+    """All arrays by name; hint: what the file has to hold. Objects are refused, as they could run
+    code."""
+    try:
+        with path.open("rb") as raw:
+            if raw.read(2) != b"PK":
+                raise ValueError("it is no .npz")
+        content = np.load(path, allow_pickle=False)
+        if not isinstance(content, NpzFile):
+            raise ValueError("it holds a single array")
+        with content as file:
+            return {name: np.asarray(file[name]) for name in file.files}
+    except Exception as error:  # zip, zlib and numpy raise what their parts raise
+        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
+        raise ArtifactError(f"{path} cannot be read: {reason}", hint) from None
+
+
+def one_for_each(y: np.ndarray, count: int, where: str) -> np.ndarray:
+    """Labels [count] of an array, whole numbers or names; raises ConfigError for others."""
+    if y.dtype.kind not in "iubUS":
+        raise ConfigError(f"{where} has labels of {y.dtype}", "Give whole numbers or names.")
+    if y.size != count:
+        hint = "Give a label for each."
+        if y.ndim == 2 and len(y) == count:
+            hint = "Give the number of the class, not a row of ones and zeros: y.argmax(axis=1)"
+        raise ConfigError(f"{where} has {count} examples but {y.size} labels", hint)
+    return decoded(y.reshape(-1))
+
+
+def decoded(words: np.ndarray) -> np.ndarray:
+    """Names that were stored as bytes as text; others as they are."""
+    return np.char.decode(words) if words.dtype.kind == "S" else words

@@ -1,0 +1,350 @@
+"""attach: heads, map and threshold for a finished model -> attach/ and calibrate/ of a new run.
+
+The model itself is never changed: the .tflite that was given is the backbone that ships.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.config import (
+    MAX_TAPS,
+    MEAN,
+    AttachOptions,
+    Recipe,
+    dump_recipe,
+)
+from snapcli.data import Dataset
+from snapcli.data.attached.loading import load_given
+from snapcli.data.attached.wanted import Wanted
+from snapcli.data.evaluation import Evaluation, Key
+from snapcli.data.loading import data_dir_of
+from snapcli.errors import UsageError
+from snapcli.graph.body import Body, TapTensors, save_body
+from snapcli.graph.candidates import Candidates, CandidateScores, Pooled, pooled
+from snapcli.graph.chunks import in_chunks
+from snapcli.graph.decision import ONE_Q16
+from snapcli.graph.distance import quantize_mahalanobis
+from snapcli.graph.foreign import classifier, logits_of, named_pairs, tap_pairs
+from snapcli.graph.graph import Graph
+from snapcli.graph.reader import read_tflite
+from snapcli.heads.fit import fit_head
+from snapcli.heads.quantize import quantize_head
+from snapcli.models.finished import Finished, is_keras, load_finished
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, disk_errors, write_json
+from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.stages.attach_words import doubts, float_ends, meaning, unfit_heads
+from snapcli.stages.calibrate_attached import (
+    SCORES_FILE,
+    Scores,
+    decide,
+    save_scores,
+    write_decision,
+)
+from snapcli.stages.costs import Prices, measure_or_estimate
+from snapcli.stages.dataset import (
+    ANSWERS_FILE,
+    IDENTITY,
+    SPLITS,
+    fingerprint,
+    wanted_of,
+    with_answers,
+)
+from snapcli.stages.dev_scores import DevScores
+from snapcli.stages.export_c import read_model
+from snapcli.stages.figures import CalibrateReport
+from snapcli.stages.recipe import CONFIG
+from snapcli.stages.tap_choice import Candidate, TapChoice, choose_taps
+from snapcli.targets import load_target
+
+AUTO = ("auto",)
+RANK = 32
+# Examples that heads are fitted on, from all over the split; more hardly change them.
+_EXAMPLES = 10_000
+# Examples that set the ranges of a Keras model's int8 twin.
+_SAMPLES = 500
+_COUNTED = 2
+# Fitting a head takes about as long as so many examples.
+_HEAD = 400
+# Dev examples that a Keras model and its int8 twin are compared on.
+_COMPARED = 200
+# Counting instructions, choosing taps and fitting maps takes about as long as so many examples.
+_ENDING = 2_000
+
+
+@dataclass(frozen=True)
+class AttachReport:
+    """converted: from Keras, otherwise the file ships as it was given; float_agreement: share of
+    dev examples that the Keras model and its int8 twin answer alike, else nan; model_bytes,
+    model_sha256: of the .tflite that ships. examples: how many the heads (train), the map (dev)
+    and the figures (test) have seen. accuracy: on clean test data, nan without labels; taps: why
+    these, and about what all of them cost beyond the backbone, overhead as a share of its
+    instructions (cost_is_measured: otherwise of its operations). mean_surprisal: of each tap on
+    clean dev data, 1 where a head fits. means: what U and the threshold promise on these data,
+    and what not."""
+
+    run: str
+    model: str
+    converted: bool
+    float_agreement: float
+    model_bytes: int
+    model_sha256: str
+    macs: int
+    data: str
+    labelled: bool
+    examples: dict[str, int]
+    accuracy: float
+    candidates: tuple[Candidate, ...]
+    taps: tuple[str, ...]
+    taps_reason: str
+    flash_bytes: int
+    overhead: float
+    cost_is_measured: bool
+    mean_surprisal: dict[str, float]
+    means: tuple[str, ...]
+    notes: tuple[str, ...]
+    calibrate: CalibrateReport
+
+
+def attach(
+    run: Run, recipe: Recipe, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
+) -> AttachReport:
+    target = load_target(recipe.export_c.target)
+    place = data_dir_of(recipe.attach.data, recipe.attach.data_dir)
+    options = replace(recipe.attach, data_dir=place)
+    recipe = replace(recipe, attach=options)
+    model = _opened(options, on_progress)
+    content, graph, dataset = model.content, model.graph, model.dataset
+    pairs = _pairs(graph, options)
+    rows = np.linspace(0, len(dataset.train) - 1, min(len(dataset.train), _EXAMPLES)).astype(int)
+    train = replace(dataset, train=dataset.train.take(rows))
+    evaluation = Evaluation(train, recipe.calibrate.limit)
+    fitting = _HEAD * len(pairs) + _ENDING
+    watched = _Watched(on_progress, len(rows) + evaluation.examples + fitting)
+
+    seen = _pooled(graph, pairs, train, watched)
+    candidates = _fitted(graph, pairs, train, seen, options, watched)
+    scores = _scored(candidates, evaluation, watched)
+    answers = {s: scores[_clean(s)].raw.predicted.astype(np.int64) for s in SPLITS}
+    if not dataset.labelled:
+        evaluation = replace(evaluation, dataset=with_answers(train, answers))
+    every = candidates.body(range(len(pairs)))
+    dev = _dev_scores(every, scores, evaluation)
+    watched.at(0, "instructions counted")
+    inputs = _quantized(graph, train.front_end(train.dev.x[:_COUNTED]))
+    prices = measure_or_estimate(
+        replace(every, distance=None), inputs, target, recipe.export_c.kernels, cmsis_nn
+    )
+    watched.at(_ENDING // 2, "taps and map fitted")
+    choice = TapChoice(tuple(range(len(pairs))), "as asked for")
+    if options.taps == AUTO:
+        choice = choose_taps(every, dev, prices, options.max_overhead)
+    body = candidates.body(choice.chosen)
+    kept = {key: found.take(choice.chosen) for key, found in scores.items()}
+    decision, calibrated = decide(run.name, body, kept, evaluation, recipe.calibrate)
+    cost = prices.of(every, list(choice.chosen))
+    means = kept[_clean("dev")].surprisal_q16.mean(axis=0) / ONE_Q16
+    surprisal = {tap.after: float(e) for tap, e in zip(body.taps, means, strict=True)}
+    report = AttachReport(
+        run=run.name,
+        model=Path(options.model).name,
+        converted=model.finished is not None,
+        float_agreement=_agreement(model, answers["dev"]),
+        model_bytes=len(content),
+        model_sha256=hashlib.sha256(content).hexdigest(),
+        macs=graph.macs,
+        data=dataset.name,
+        labelled=dataset.labelled,
+        examples={
+            "train": len(rows),
+            **{key.split: len(evaluation.rows(key)) for key in map(_clean, SPLITS)},
+        },
+        accuracy=calibrated.test_accuracy,
+        candidates=_candidates(every, _ranks(options, len(pairs)), dev, prices),
+        taps=tuple(tap.after for tap in body.taps),
+        taps_reason=choice.reason,
+        flash_bytes=cost.flash_bytes,
+        overhead=cost.instructions / prices.backbone,
+        cost_is_measured=prices.is_measured,
+        mean_surprisal=surprisal,
+        means=meaning(dataset, calibrated, recipe.calibrate.share, len(dataset.dev)),
+        notes=(
+            *dataset.notes,
+            *model.notes,
+            *unfit_heads(surprisal, len(rows)),
+            *doubts(evaluation.dataset.test.y, answers["test"], body.classes),
+        ),
+        calibrate=calibrated,
+    )
+    with disk_errors(run.root):
+        run.path(CONFIG).write_text(dump_recipe(recipe))
+    with run.write("attach", after=(), seed=options.seed, beside=(CONFIG,)) as out:
+        save_body(body, content, out)
+        save_scores(out / SCORES_FILE, kept)
+        identity = {IDENTITY: np.array(fingerprint(dataset))}
+        np.savez(out / ANSWERS_FILE, **answers, **identity)  # type: ignore[arg-type]
+        write_json(out / "report.json", asdict(report))
+    write_decision(run, decision, calibrated, recipe.calibrate)
+    run.make_latest()
+    return report
+
+
+class _Watched:
+    """Progress over several passes, counted in examples."""
+
+    def __init__(self, on_progress: OnProgress, total: int) -> None:
+        self._on_progress, self._total, self._before = on_progress, total, 0
+
+    def at(self, done: int, what: str) -> None:
+        self._on_progress(min(self._before + done, self._total), self._total, what)
+
+    def passed(self, examples: int) -> None:
+        self._before += examples
+
+
+def _clean(split: str) -> Key:
+    return Key(split, "clean")
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """The .tflite that ships, its network between int8 ends, and data that fit it. finished: the
+    Keras model that it was converted from."""
+
+    content: bytes
+    graph: Graph
+    dataset: Dataset
+    finished: Finished | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _opened(options: AttachOptions, on_progress: OnProgress) -> _Model:
+    path = Path(options.model)
+    if not is_keras(path):
+        content = read_model(path)
+        whole = read_tflite(content)
+        graph = classifier(whole)
+        dataset = load_given(options, wanted_of(graph), on_progress)
+        return _Model(content, graph, dataset, notes=float_ends(whole))
+    finished = load_finished(path, options.allow_code)
+    wanted = Wanted(finished.input_shape, finished.classes)
+    dataset = load_given(options, wanted, on_progress)
+    on_progress(0, 1, "converted to int8")
+    content = finished.convert(dataset.front_end(dataset.train.x[:_SAMPLES]))
+    return _Model(content, classifier(read_tflite(content)), dataset, finished)
+
+
+def _agreement(model: _Model, answers: NDArray[np.int64]) -> float:
+    """answers: of the int8 model to dev examples."""
+    if model.finished is None:
+        return float("nan")
+    real = model.finished.answers(model.dataset.front_end(model.dataset.dev.x[:_COMPARED]))
+    return float(np.mean(real == answers[:_COMPARED]))
+
+
+def _pairs(graph: Graph, options: AttachOptions) -> list[tuple[str, str]]:
+    pairs = tap_pairs(graph) if options.taps == AUTO else named_pairs(graph, options.taps)
+    if not pairs:
+        raise UsageError(
+            "the model has no two blocks, of which one could be predicted from the other",
+            "Name two of its tensors: --taps before:after",
+        )
+    if options.taps != AUTO and len(pairs) > MAX_TAPS:
+        raise UsageError(f"{len(pairs)} taps", f"A monitor has at most {MAX_TAPS}.")
+    if len(options.ranks) not in (0, 1, len(pairs)):
+        raise UsageError(
+            f"{len(options.ranks)} ranks for {len(pairs)} taps",
+            "Give one for all, or one for each tap that you name.",
+        )
+    return pairs
+
+
+def _ranks(options: AttachOptions, count: int) -> tuple[int, ...]:
+    ranks = options.ranks or (RANK,)
+    return ranks if len(ranks) == count else ranks * count
+
+
+def _quantized(graph: Graph, x: NDArray[np.float32]) -> NDArray[np.int8]:
+    return graph.tensors[graph.input].quantize(x)
+
+
+def _pooled(
+    graph: Graph, pairs: list[tuple[str, str]], dataset: Dataset, watched: _Watched
+) -> Pooled:
+    """What the tapped tensors show of the training examples."""
+    tensors = sorted({name for pair in pairs for name in pair})
+    parts = []
+    x = _quantized(graph, dataset.front_end(dataset.train.x))
+    for done, part in in_chunks(lambda chunk: pooled(graph, tensors, MEAN, chunk), x):
+        parts.append(part)
+        watched.at(done, "examples for the heads")
+    watched.passed(len(x))
+    return Pooled.concatenate(parts)
+
+
+def _fitted(
+    graph: Graph,
+    pairs: list[tuple[str, str]],
+    dataset: Dataset,
+    seen: Pooled,
+    options: AttachOptions,
+    watched: _Watched,
+) -> Candidates:
+    classes = dataset.train.y if dataset.labelled else seen.logits.argmax(axis=-1)
+    real = {
+        name: sums.astype(np.float64) * (graph.tensors[name].scale / graph.tensors[name].positions)
+        for name, sums in seen.sums.items()
+    }
+    heads, distances = [], []
+    for (before, after), rank in zip(pairs, _ranks(options, len(pairs)), strict=True):
+        head = fit_head(before, after, real[before], real[after], rank, options.seed)
+        ends = graph.tensors[before], graph.tensors[after]
+        heads.append(quantize_head(head, *ends, seen.sums[before]))
+        distances.append(quantize_mahalanobis(fit_mahalanobis(real[after], classes), ends[1]))
+        watched.passed(_HEAD)
+        watched.at(0, f"heads fitted, {after}")
+    taps = tuple(TapTensors(*pair) for pair in pairs)
+    return Candidates(graph, taps, tuple(heads), tuple(distances), MEAN)
+
+
+def _scored(candidates: Candidates, evaluation: Evaluation, watched: _Watched) -> Scores:
+    found = {}
+    for key, x in evaluation.each():
+        parts = []
+        for done, part in in_chunks(candidates.score, _quantized(candidates.graph, x)):
+            parts.append(part)
+            watched.at(done, f"examples scored, {key.condition}")
+        watched.passed(len(x))
+        found[key] = CandidateScores.concatenate(parts)
+    return found
+
+
+def _dev_scores(body: Body, scores: Scores, evaluation: Evaluation) -> DevScores:
+    scale = np.float64(body.graph.tensors[logits_of(body.graph)].scale)
+    dev = {key: found for key, found in scores.items() if key.split == "dev"}
+    return DevScores(
+        evaluation,
+        {key: found.surprisal_q16 / ONE_Q16 for key, found in dev.items()},
+        {key: found.logits * scale for key, found in dev.items()},
+    )
+
+
+def _candidates(
+    body: Body, ranks: tuple[int, ...], dev: DevScores, prices: Prices
+) -> tuple[Candidate, ...]:
+    _, with_score = dev.correlations()
+    return tuple(
+        Candidate(
+            tap=tap.after,
+            before=tap.before,
+            rank=min(rank, head.residual.in_channels, head.residual.channels),
+            score_correlation=float(with_score[i]),
+            auprc=dev.auprc([i]),
+            cost=prices.of(body, [i]),
+        )
+        for i, (tap, head, rank) in enumerate(zip(body.taps, body.heads, ranks, strict=True))
+    )

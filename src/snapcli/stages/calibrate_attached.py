@@ -1,0 +1,111 @@
+"""calibrate, of an attached run: the scores that attach kept -> map, threshold and decision.
+
+There is no float model: what the device carries is fitted on what it computes, at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from snapcli.config import CalibrateOptions
+from snapcli.data.evaluation import Evaluation, Key
+from snapcli.graph.body import Body, load_body
+from snapcli.graph.candidates import CandidateScores
+from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict
+from snapcli.graph.monitor import CALIBRATION_FILE
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, write_json
+from snapcli.score.calibration import DetectionReport
+from snapcli.score.confidence import energy
+from snapcli.stages.conditions import plain_detection
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.decision import fit_decision
+from snapcli.stages.figures import CalibrateReport
+from snapcli.stages.recipe import run_recipe
+
+SCORES_FILE = "scores.npz"
+Scores = Mapping[Key, CandidateScores]
+
+
+def calibrate_attached(
+    run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
+) -> CalibrateReport:
+    folder = run.inputs("attach")
+    # The conditions are those that attach has scored.
+    evaluation = Evaluation(run_dataset(run, on_progress), run_recipe(run).calibrate.limit)
+    scores = _load(folder / SCORES_FILE, evaluation)
+    decision, report = decide(run.name, load_body(folder), scores, evaluation, options)
+    write_decision(run, decision, report, options)
+    return report
+
+
+def decide(
+    name: str, body: Body, scores: Scores, evaluation: Evaluation, options: CalibrateOptions
+) -> tuple[Decision, CalibrateReport]:
+    raw = {key: found.raw for key, found in scores.items()}
+    decision, figures = fit_decision(body, raw, evaluation, options)
+    labelled, clean = evaluation.dataset.labelled, Key("test", "clean")
+    right = raw[clean].predicted == evaluation.labels(clean)
+    beside = _beside(body, scores, evaluation, figures.detection)
+    return decision, CalibrateReport(
+        **vars(replace(figures, detection=beside)),
+        run=name,
+        threshold_rule=options.threshold,
+        test_accuracy=float(np.mean(right)) if labelled else float("nan"),
+    )
+
+
+def write_decision(
+    run: Run, decision: Decision, report: CalibrateReport, options: CalibrateOptions
+) -> None:
+    with run.write("calibrate", after=("attach",)) as out:
+        write_json(
+            out / CALIBRATION_FILE,
+            {
+                "options": asdict(options),
+                "report": asdict(report),
+                "device": decision_to_dict(decision),
+            },
+        )
+
+
+def save_scores(path: Path, scores: Scores) -> None:
+    arrays = {
+        f"{key}/{name}": values for key, found in scores.items() for name, values in _parts(found)
+    }
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def _parts(found: CandidateScores) -> list[tuple[str, np.ndarray]]:
+    return list(vars(found).items())
+
+
+def _load(path: Path, evaluation: Evaluation) -> dict[Key, CandidateScores]:
+    names = list(CandidateScores.__dataclass_fields__)
+    with np.load(path) as saved:
+        return {
+            key: CandidateScores(**{name: saved[f"{key}/{name}"] for name in names})
+            for key in evaluation.keys
+        }
+
+
+def _beside(
+    body: Body, scores: Scores, evaluation: Evaluation, report: DetectionReport
+) -> DetectionReport:
+    """The report with what other single-pass methods find in the same model: the energy of its
+    logits, and the distance to the nearest class, mean over the taps."""
+    scale = np.float64(body.graph.tensors[body.logits_tensor].scale)
+    others = {
+        "energy": {k: energy(s.logits * scale, 1.0) for k, s in scores.items()},
+        "mahalanobis": {k: s.distance_q16.mean(axis=-1) / ONE_Q16 for k, s in scores.items()},
+    }
+    predicted = {key: found.raw.predicted for key, found in scores.items()}
+    errors = dict(report.errors)
+    ood = {name: dict(found) for name, found in report.ood.items()}
+    for name, values in others.items():
+        errors[name], foreign = plain_detection(values, predicted, evaluation)
+        for condition, found in foreign.items():
+            ood[condition][name] = found
+    return DetectionReport(errors, ood)
