@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from models import ic, kws
 
 ENGINE = Path(__file__).with_name("engine.c")
-KERNELS = ("reference", "cmsis-nn")
+KERNELS = ("snap", "reference", "cmsis-nn")
 ANSWER_S = 60.0
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from snapcli.errors import ConfigError, UsageError, suggestion
 
-REFERENCE, CMSIS_NN = KERNEL_SETS = ("reference", "cmsis-nn")
+SNAP, REFERENCE, CMSIS_NN = KERNEL_SETS = ("snap", "reference", "cmsis-nn")
 WEIGHTS = ("uniform", "inverse-variance")
 HEADS = ("gaussian", "student-t", "huber", "minimal", "lowrank", "mixture")
 MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
@@ -259,10 +259,11 @@ class QuantizeOptions:
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """kernels: reference is portable C, cmsis-nn Arm's kernels where they have them."""
+    """kernels: snap is ours for cores with the DSP extension, reference plain C, cmsis-nn Arm's
+    kernels where they have them."""
 
     target: str = "qemu-m4"
-    kernels: str = REFERENCE
+    kernels: str = SNAP
 
     def __post_init__(self) -> None:
         _one_of("export-c.kernels", self.kernels, KERNEL_SETS)
@@ -273,7 +274,7 @@ class VerifyOptions:
     """inputs: how many random ones are compared, if none are given."""
 
     target: str = "qemu-m4"
-    kernels: str = REFERENCE
+    kernels: str = SNAP
     inputs: int = 10
     seed: int = 0
 
@@ -290,7 +291,7 @@ class TapsOptions:
     each corrupted dev condition."""
 
     target: str = "qemu-m4"
-    kernels: str = REFERENCE
+    kernels: str = SNAP
     per: str = "flash"
     max_flash: float = 1024.0
     max_overhead: float = 100.0

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from snapcli import toolchain
 from snapcli.cache import cache_dir
-from snapcli.config import CMSIS_NN, REFERENCE
+from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.errors import ArtifactError, ToolchainError, UsageError
 
 LICENCE = f"{CMSIS_NN}/LICENSE.txt"
@@ -49,10 +49,11 @@ _ABSENT = KernelSource(CMSIS_NN, None, None)
 
 def kernel_sources() -> tuple[KernelSource, ...]:
     """Every kernel set and where its C is."""
-    ours = toolchain.firmware_dir() / "snapuq"
+    ours = toolchain.firmware_dir()
     arm = cached_cmsis_nn()
     return (
-        KernelSource(REFERENCE, "built in", str(ours)),
+        KernelSource(SNAP, "built in", str(ours / "snapnn")),
+        KernelSource(REFERENCE, "built in", str(ours / "snapuq")),
         KernelSource(CMSIS_NN, CMSIS_NN_VERSION, str(arm)) if arm else _ABSENT,
     )
 
@@ -114,8 +115,17 @@ def cmsis_nn_files(folder: Path) -> dict[str, str]:
 
 
 def snapuq_files() -> dict[str, str]:
-    """{path: text} of our own kernels."""
-    folder = toolchain.firmware_dir() / "snapuq"
+    """{path: text} of the plain kernels and of the monitor."""
+    return _library("snapuq")
+
+
+def snapnn_files() -> dict[str, str]:
+    """{path: text} of the packed kernels."""
+    return _library("snapnn")
+
+
+def _library(name: str) -> dict[str, str]:
+    folder = toolchain.firmware_dir() / name
     paths = sorted([*folder.glob("include/*.h"), *folder.glob("src/*.[ch]")])
     return {path.name: path.read_text("utf-8") for path in paths}
 

@@ -26,7 +26,7 @@ def fetch(json: AsJson = False) -> None:
     if cached_cmsis_nn() is None:
         with console.progress("fetch cmsis-nn"):
             fetch_cmsis_nn()
-    source = kernel_sources()[1]
+    (source,) = (s for s in kernel_sources() if s.name == CMSIS_NN)
     if json:
         console.print_json(source)
     else:

@@ -25,7 +25,7 @@ ModelFile = Annotated[
     Path | None, typer.Option("--model", help="Any int8 .tflite, instead of a run.")
 ]
 Kernels = Annotated[
-    str | None, typer.Option(help="reference (portable C, the default) or cmsis-nn.")
+    str | None, typer.Option(help="snap (the default), reference (plain C) or cmsis-nn.")
 ]
 CmsisNn = Annotated[
     Path | None,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from snapcli import toolchain
-from snapcli.config import CMSIS_NN, REFERENCE, ExportOptions
+from snapcli.config import CMSIS_NN, REFERENCE, SNAP, ExportOptions
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
@@ -30,6 +30,7 @@ from snapcli.emit.folder import (
     layer_rows,
     step_rows,
 )
+from snapcli.emit.snap import Snap
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
 from snapcli.graph.monitor import Monitor
@@ -38,6 +39,7 @@ from snapcli.kernels import (
     LICENCE,
     cmsis_nn_dir,
     cmsis_nn_files,
+    snapnn_files,
     snapuq_files,
 )
 from snapcli.runs import Run, disk_errors, read_json, replaced, write_json
@@ -190,6 +192,8 @@ def kernel_set(name: str, cmsis_nn: Path | None) -> tuple[KernelSet, dict[str, s
     library = snapuq_files()
     if name == REFERENCE:
         return Reference(), library
+    if name == SNAP:
+        return Snap(Reference()), library | snapnn_files()
     return CmsisNn(Reference()), library | cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
 
 

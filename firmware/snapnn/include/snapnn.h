@@ -1,0 +1,152 @@
+/* snapnn: kernels for Cortex-M with the DSP extension, on weights that were packed for them.
+ *
+ * Each computes what the kernel of the same name in snapuq.h does, bit for bit; the contract is
+ * the one there. What differs is the form of the parameters (emit/packing.py makes it): the zero
+ * point of the input is part of the bias, weights lie in the order in which they are used, and
+ * requantization takes three constants that leave little to do. A layer that could overflow on
+ * the way never gets here. Compiled for a core without the extension, or for a PC, the same
+ * loops are portable C.
+ */
+#ifndef SNAPNN_H
+#define SNAPNN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How an accumulator becomes an int8, with TFLite's two roundings:
+ *     high = (accumulator * (2^32 + multiplier) + 2^31) >> 32
+ *     output = saturate((high + (high < 0 ? -1 : 0) + rounding) >> shift)
+ * The zero point is part of rounding. */
+struct snapnn_scale {
+    int32_t multiplier; /* 2 * mantissa - 2^32, negative */
+    int32_t rounding;   /* (zero_point << shift) + (1 << (shift - 1)) */
+    int32_t shift;      /* [1, 22] */
+};
+
+/* A matrix of weights as `pairs` blocks, each for two output channels a and b (b is zero behind
+ * an odd number of channels). A block is made of words:
+ *     bias_a, bias_b
+ *     groups times  a0 b0 a2 b2, a1 b1 a3 b3    bytes of four weights each, lowest first
+ *     scale_a, scale_b                          three words each
+ * so that a word of weights, spread into halves, feeds two channels. */
+struct snapnn_matrix {
+    int32_t channels; /* outputs */
+    int32_t groups;   /* inputs / 4, rounded up; what is too much has weights of zero */
+    const uint32_t *words;
+};
+
+/* Words in a block. */
+#define SNAPNN_BLOCK_WORDS(groups) (2 * (groups) + 8)
+
+/* The limits of a fused activation; -128 and 127 cost nothing. */
+struct snapnn_range {
+    int32_t min, max;
+};
+
+/* ---- Convolutions ---------------------------------------------------- */
+
+struct snapnn_conv_s8 {
+    int32_t in_h, in_w, in_c;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t in_zero_point;
+    struct snapnn_matrix matrix; /* inputs [kernel_h][kernel_w][in_c] */
+    struct snapnn_range range;
+};
+
+/* Bytes of scratch, aligned to 4, for four positions spread to int16, and one as it is. */
+#define SNAPNN_COLUMNS_BYTES(groups) (36 * (groups))
+
+void snapnn_conv_s8(const struct snapnn_conv_s8 *layer, const int8_t *input, void *scratch,
+                    int8_t *output);
+
+/* 1x1, stride 1: input [positions][in_c]. */
+struct snapnn_pointwise_s8 {
+    int32_t positions, in_c;
+    struct snapnn_matrix matrix;
+    struct snapnn_range range;
+};
+
+void snapnn_pointwise_s8(const struct snapnn_pointwise_s8 *layer, const int8_t *input,
+                         void *scratch, int8_t *output);
+
+/* 3x3 depthwise, one output channel per input channel, at least four of them. For every four
+ * neighbouring channels c0..c3, and once more for the last four where `channels` is no multiple
+ * of four, `words` holds
+ *     bias of c0, c1, c2, c3
+ *     four times, for two taps t and u:  (t, u) of c0, c1, c2, c3    halves of a word, t lower
+ *     the ninth tap:  c0 and c2, c1 and c3
+ *     scales of c0, c1, c2, c3
+ * with the taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), (2,0). */
+struct snapnn_depthwise_3x3_s8 {
+    int32_t in_h, in_w, channels;
+    int32_t out_h, out_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left;
+    int32_t in_zero_point;
+    const uint32_t *words;
+    struct snapnn_range range;
+};
+
+#define SNAPNN_QUAD_WORDS 34
+
+/* Bytes of scratch: three rows, as wide as the windows reach. */
+#define SNAPNN_ROWS_BYTES(out_w, stride_w, channels) \
+    (3 * (((out_w)-1) * (stride_w) + 3) * (channels))
+
+void snapnn_depthwise_3x3_s8(const struct snapnn_depthwise_3x3_s8 *layer, const int8_t *input,
+                             int8_t *scratch, int8_t *output);
+
+/* ---- Sums ------------------------------------------------------------ */
+
+/* ADD of two tensors of one length, the first of the larger scale (or both of one):
+ *     sum = (input1 << 19) + offset + scaled(input2 * factor + in2_offset)
+ * and then the scale of the output. May be in place. */
+struct snapnn_add_s8 {
+    int32_t length;
+    int32_t offset;     /* -(zero point of input1 << 19) */
+    int32_t factor;     /* 2^20, or 2^21 where both scales are the same */
+    int32_t in2_offset; /* -(zero point of input2 * factor) */
+    struct snapnn_scale in2; /* not saturated */
+    struct snapnn_scale out;
+    struct snapnn_range range;
+};
+
+void snapnn_add_s8(const struct snapnn_add_s8 *layer, const int8_t *input1, const int8_t *input2,
+                   int8_t *output);
+
+/* A convolution and the ADD of its output to another tensor, a few positions at a time. */
+struct snapnn_conv_add_s8 {
+    struct snapnn_conv_s8 conv;
+    struct snapnn_add_s8 add; /* length is that of the whole output */
+    int32_t conv_is_second;   /* input2 of the sum is the convolution, not the other tensor */
+};
+
+/* scratch: SNAPNN_COLUMNS_BYTES and four positions of the output; output may lie over other. */
+void snapnn_conv_add_s8(const struct snapnn_conv_add_s8 *layer, const int8_t *input,
+                        const int8_t *other, void *scratch, int8_t *output);
+
+/* ---- Fully connected ------------------------------------------------- */
+
+/* The scale of a channel in the matrix is {mantissa, 0, 31 - shift}: it is rounded once. */
+struct snapnn_fully_connected_s8 {
+    int32_t rows, inputs;
+    struct snapnn_matrix matrix;
+    int32_t zero_point;
+    struct snapnn_range range;
+};
+
+void snapnn_fully_connected_s8(const struct snapnn_fully_connected_s8 *layer, const int8_t *input,
+                               int8_t *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

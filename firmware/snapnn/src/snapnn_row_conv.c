@@ -1,0 +1,13 @@
+#include "snapnn_row.h"
+
+static inline int32_t finish(int32_t accumulator, const struct snapnn_scale *scale, int32_t extra)
+{
+    (void)extra;
+    return snapnn_saturate8(snapnn_scaled(accumulator, scale));
+}
+
+void snapnn_row_conv(const struct snapnn_matrix *matrix, const int8_t *input, int32_t inputs,
+                     int8_t *output)
+{
+    snapnn_row(matrix, input, inputs, finish, 0, output);
+}

@@ -1,0 +1,156 @@
+/* The instructions of the DSP extension that the kernels use, or C that does the same. Not part
+ * of the contract.
+ *
+ * A `pair` is two int16 in the halves of a word. Right shifts of negative numbers are arithmetic
+ * here, and memory is little-endian: every compiler for our targets has it so.
+ */
+#ifndef SNAPNN_SIMD_H
+#define SNAPNN_SIMD_H
+
+#include <string.h>
+
+#include "snapnn.h"
+
+#if defined(__GNUC__) && defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#define SNAPNN_DSP 1
+/* A function that is assembly from its first instruction to its last, and finds its arguments
+ * where the procedure call standard has them, unnoticed by the compiler. */
+#define SNAPNN_NAKED __attribute__((naked, noinline))
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#else
+#define SNAPNN_DSP 0
+#endif
+
+/* Four neighbouring bytes as a word, from any address. */
+static inline uint32_t snapnn_load4(const int8_t *from)
+{
+    uint32_t word;
+    memcpy(&word, from, 4);
+    return word;
+}
+
+static inline void snapnn_store4(int8_t *to, uint32_t word)
+{
+    memcpy(to, &word, 4);
+}
+
+/* Bytes 0 and 2 as a pair. */
+static inline uint32_t snapnn_even(uint32_t bytes)
+{
+#if SNAPNN_DSP
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(bytes));
+    return pair;
+#else
+    return (uint16_t)(int8_t)bytes | (uint32_t)(int8_t)(bytes >> 16) << 16;
+#endif
+}
+
+/* Bytes 1 and 3 as a pair. */
+static inline uint32_t snapnn_odd(uint32_t bytes)
+{
+#if SNAPNN_DSP
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(bytes));
+    return pair;
+#else
+    return snapnn_even(bytes >> 8);
+#endif
+}
+
+/* sums + the even (odd) bytes, in halves that wrap. */
+static inline uint32_t snapnn_add_even(uint32_t sums, uint32_t bytes)
+{
+#if SNAPNN_DSP
+    __asm__("sxtab16 %0, %0, %1" : "+r"(sums) : "r"(bytes));
+    return sums;
+#else
+    return (uint16_t)(sums + (uint32_t)(int8_t)bytes) |
+           ((sums >> 16) + (uint32_t)(int8_t)(bytes >> 16)) << 16;
+#endif
+}
+
+static inline uint32_t snapnn_add_odd(uint32_t sums, uint32_t bytes)
+{
+#if SNAPNN_DSP
+    __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(sums) : "r"(bytes));
+    return sums;
+#else
+    return snapnn_add_even(sums, bytes >> 8);
+#endif
+}
+
+/* sum + the products of the lower and of the upper halves. */
+static inline int32_t snapnn_smlad(uint32_t x, uint32_t y, int32_t sum)
+{
+#if SNAPNN_DSP
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(y));
+    return sum;
+#else
+    return sum + (int16_t)x * (int16_t)y + (int16_t)(x >> 16) * (int16_t)(y >> 16);
+#endif
+}
+
+/* Saturating sum and difference of four int8. */
+static inline uint32_t snapnn_qadd8(uint32_t x, uint32_t y)
+{
+#if SNAPNN_DSP
+    uint32_t sum;
+    __asm__("qadd8 %0, %1, %2" : "=r"(sum) : "r"(x), "r"(y));
+    return sum;
+#else
+    uint32_t sum = 0;
+    for (int32_t i = 0; i < 32; i += 8) {
+        const int32_t each = (int8_t)(x >> i) + (int8_t)(y >> i);
+        sum |= (uint32_t)(uint8_t)(each < -128 ? -128 : each > 127 ? 127 : each) << i;
+    }
+    return sum;
+#endif
+}
+
+static inline uint32_t snapnn_qsub8(uint32_t x, uint32_t y)
+{
+#if SNAPNN_DSP
+    uint32_t difference;
+    __asm__("qsub8 %0, %1, %2" : "=r"(difference) : "r"(x), "r"(y));
+    return difference;
+#else
+    uint32_t difference = 0;
+    for (int32_t i = 0; i < 32; i += 8) {
+        const int32_t each = (int8_t)(x >> i) - (int8_t)(y >> i);
+        difference |= (uint32_t)(uint8_t)(each < -128 ? -128 : each > 127 ? 127 : each) << i;
+    }
+    return difference;
+#endif
+}
+
+static inline int32_t snapnn_saturate8(int32_t value)
+{
+#if SNAPNN_DSP
+    __asm__("ssat %0, #8, %0" : "+r"(value));
+    return value;
+#else
+    return value < -128 ? -128 : value > 127 ? 127 : value;
+#endif
+}
+
+/* (value * (2^32 + multiplier) + 2^31) >> 32: a rounding high product, in one instruction. */
+static inline int32_t snapnn_high(int32_t value, int32_t multiplier)
+{
+#if SNAPNN_DSP
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(value), "r"(multiplier));
+    return high;
+#else
+    return (int32_t)((value * (INT64_C(0x100000000) + multiplier) + INT64_C(0x80000000)) >> 32);
+#endif
+}
+
+/* As struct snapnn_scale says, not saturated. */
+static inline int32_t snapnn_scaled(int32_t value, const struct snapnn_scale *scale)
+{
+    const int32_t high = snapnn_high(value, scale->multiplier);
+    return (high + (high >> 31) + scale->rounding) >> scale->shift;
+}
+
+#endif
