@@ -1,21 +1,26 @@
 """Builds firmware/test/lowered.c around layers that a kernel set lowered to C, and runs it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from snapcli.emit.lowering import KernelSet, Lowered
+from snapcli.emit.closure import needed_files
+from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
+from snapcli.emit.text import array
+from snapcli.fixedpoint import DeviceHead, EnergyLowrank, HeadS8, residual_s8
 from snapcli.graph.graph import Graph, Layer, Tensor
 
-from .c_runner import FIRMWARE, Host, Platform, call
-from .cases import Binary, OracleCase, Pool, ReduceMax, Softmax, Window
+from .c_runner import FIRMWARE, Host, Platform, call, missing_tools
+from .cases import Binary, Dense, OracleCase, Pool, ReduceMax, Residual, Softmax, Window
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes")
 OPERATORS = {
     "conv_s8": "CONV_2D",
     "depthwise_conv_s8": "DEPTHWISE_CONV_2D",
+    "fully_connected_s8": "FULLY_CONNECTED",
     "average_pool_s8": "AVERAGE_POOL_2D",
     "max_pool_s8": "MAX_POOL_2D",
     "add_s8": "ADD",
@@ -42,6 +47,36 @@ class Program:
     target: str = ""
 
 
+class ElsewhereError(Exception):
+    """Raised where a layer goes to the fallback."""
+
+
+class Fallback:
+    """A kernel set that has nothing."""
+
+    name = prelude = head_header = head_type = "fallback"
+    fuses = False
+
+    def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
+        raise ElsewhereError(layer.name)
+
+    def lower_residual(self, site: HeadSite) -> Lowered:
+        raise ElsewhereError(site.name)
+
+
+def takes(kernels: KernelSet, case: OracleCase) -> bool:
+    """Whether a kernel set with that fallback lowers the case itself."""
+    try:
+        lower(case, kernels)
+    except ElsewhereError:
+        return False
+    return True
+
+
+def identity(case: OracleCase | Residual) -> str:
+    return f"{case.kernel}-{case.name}"
+
+
 def named(case: OracleCase) -> str:
     """A name of its own in C."""
     return "".join(c if c.isalnum() else "_" for c in f"{case.kernel}_{case.name}")
@@ -51,6 +86,8 @@ def layer_of(case: OracleCase) -> tuple[Layer, Graph]:
     """The graph of one layer that a golden case describes; its tensors are x, [x2,] y."""
     operator, name = OPERATORS[case.kernel], named(case)
     match case:
+        case Dense():
+            source = Tensor("x", case.x.shape[1:], float(case.parts.in_scale), case.in_zero_point)
         case Window():
             source = Tensor("x", case.in_hwc, float(case.parts.in_scale), case.in_zero_point)
         case Binary():
@@ -82,6 +119,48 @@ def lower(case: OracleCase, kernels: KernelSet, **places: str) -> Lowered:
     return kernels.lower(layer, graph, pointers, "scratch")
 
 
+def computed(case: OracleCase, kernels: KernelSet) -> Program:
+    """The case as the kernel set has it; TFLite says what to expect."""
+    lowered, inputs = lower(case, kernels), inputs_of(case)
+    expected = case.tflite().reshape(len(inputs[0]), -1)
+    scratch_bytes = lowered.scratch_bytes
+    parts = (lowered.definitions, lowered.call, inputs, expected, scratch_bytes, named(case))
+    return Program(identity(case), *parts)
+
+
+def site_of(head: HeadS8, name: str) -> HeadSite:
+    """The inputs are the sums; behind those after the block stands the class. The likelihood is
+    one that looks at the deviations."""
+    before, after = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
+    energy = EnergyLowrank(1, np.zeros((head.channels, 1), np.float32))
+    predicted = f"({after})[{head.channels}]"
+    device = DeviceHead(head, energy)
+    return HeadSite(device, 0, name, "", f"{name}_table", (before, after), predicted, "")
+
+
+def residual(case: Residual, kernels: KernelSet) -> Program:
+    """A head; the output: u, inverse sigmas, latent."""
+    head, before, after, predicted = case.draw()
+    site = site_of(head, f"head_{case.name}")
+    lowered = kernels.lower_residual(site)
+    body = f"""int16_t *head_scratch_0 = scratch;
+    int32_t *head_u_0 = (int32_t *)(void *)output;
+    uint16_t *head_sigma_0 = (uint16_t *)(void *)(output + {4 * head.rows});
+    {lowered.call}
+    const int16_t *latent = head_scratch_0 + {head.in_channels if head.rank else 0};
+    memcpy(output + {6 * head.rows}, latent, {2 * head.inputs});"""
+    found = residual_s8(head, before, after, predicted)
+    parts = (
+        found.u_q12.astype(np.int32),
+        found.inverse_sigma_q9,
+        found.latent.astype(np.int16),
+    )
+    expected = np.concatenate([part.view(np.int8) for part in parts], axis=1)
+    definitions = array(site.table, head.inverse_sigma_q9) + lowered.definitions
+    inputs = (before, np.concatenate([after, predicted[:, np.newaxis]], axis=1))
+    return Program(identity(case), definitions, body, inputs, expected, lowered.scratch_bytes)
+
+
 def program_text(prelude: str, programs: Sequence[Program]) -> str:
     parts = ['#include "lowered.h"\n\n#include <string.h>\n', prelude]
     rows = []
@@ -102,6 +181,28 @@ def program_text(prelude: str, programs: Sequence[Program]) -> str:
     parts.append(f"const struct lowered_case lowered_cases[] = {{\n{''.join(rows)}}};\n")
     parts.append(f"const uint32_t lowered_count = {len(programs)};\n")
     return "\n".join(parts)
+
+
+def results(
+    platform: Platform,
+    folder: Path,
+    prelude: str,
+    programs: Sequence[Program],
+    library: Mapping[str, str],
+    include: str = ".",
+) -> dict[str, np.ndarray]:
+    """The outputs by program; library: {path: C text} of all that they may call. Paths and
+    `include`, where more headers lie, are inside of the folder."""
+    if missing := missing_tools(platform):
+        pytest.skip(f"needs {' and '.join(missing)}")
+    text = program_text(prelude, programs)
+    needed = needed_files(library, [text])
+    for name in needed:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(library[name])
+    sources = [folder / name for name in needed if name.endswith(".c")]
+    outputs = run(platform, folder, text, programs, sources, (folder, folder / include))
+    return {program.name: output for program, output in zip(programs, outputs, strict=True)}
 
 
 def run(

@@ -13,49 +13,35 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
-from snapcli.emit.lowering import HeadSite, Lowered
-from snapcli.emit.text import array
 from snapcli.errors import ConfigError
-from snapcli.fixedpoint import DeviceHead, EnergyLowrank, HeadS8, residual_s8
-from snapcli.graph.graph import Graph, Layer
 from snapcli.kernels import cmsis_nn_files
 
-from .c_runner import FIRMWARE, Host, Platform, Qemu, call, missing_tools
+from .c_runner import FIRMWARE, Host, Platform, Qemu, call
 from .cases import C_CASES, ORACLE_CASES, Binary, OracleCase, Residual, Window
-from .lowered import OPERATORS, Program, inputs_of, layer_of, lower, named, program_text, run
-
-
-class ElsewhereError(Exception):
-    """Raised where a layer goes to the fallback."""
-
-
-class Fallback:
-    name = prelude = head_header = head_type = "fallback"
-    fuses = False
-
-    def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
-        raise ElsewhereError(layer.name)
-
-    def lower_residual(self, site: HeadSite) -> Lowered:
-        raise ElsewhereError(site.name)
-
+from .lowered import (
+    OPERATORS,
+    ElsewhereError,
+    Fallback,
+    Program,
+    computed,
+    identity,
+    inputs_of,
+    layer_of,
+    lower,
+    named,
+    residual,
+    results,
+    site_of,
+    takes,
+)
 
 KERNELS = CmsisNn(Fallback())
 PRELUDE = f'{KERNELS.prelude}\n#include "{KERNELS.head_header}"\n'
 
 
-def is_arms(case: OracleCase) -> bool:
-    try:
-        lower(case, KERNELS)
-    except ElsewhereError:
-        return False
-    return True
-
-
 LAYERS = [case for case in ORACLE_CASES if case.kernel in OPERATORS]
-ARMS = [case for case in LAYERS if is_arms(case)]
+ARMS = [case for case in LAYERS if takes(KERNELS, case)]
 HEADS = [case for case in C_CASES if isinstance(case, Residual)]
 IN_PLACE = [
     case
@@ -68,30 +54,12 @@ REPEATS = {"channels", "channels_only", "scalar", "channels_first", "scalar_firs
 ELSEWHERE = {
     *((kernel, name) for kernel in ("add_s8", "mul_s8") for name in REPEATS),
     *(("sub_s8", case.name) for case in LAYERS if case.kernel == "sub_s8"),
+    *((case.kernel, case.name) for case in LAYERS if case.kernel == "fully_connected_s8"),
     ("softmax_s8", "many"),
     ("softmax_s8", "beta"),
     ("softmax_s8", "zero_point_low"),  # which has a beta, too
 }
 SLIP = 3  # bytes that a target lies before its source
-
-
-def identity(case: OracleCase | Residual) -> str:
-    return f"{case.kernel}-{case.name}"
-
-
-def computed(case: OracleCase) -> Program:
-    lowered = lower(case, KERNELS)
-    inputs = inputs_of(case)
-    expected = case.tflite().reshape(len(inputs[0]), -1)
-    return Program(
-        identity(case),
-        lowered.definitions,
-        lowered.call,
-        inputs,
-        expected,
-        lowered.scratch_bytes,
-        named(case),
-    )
 
 
 def in_place(case: OracleCase, operand: int) -> Program:
@@ -139,93 +107,50 @@ def arms_scratch(case: OracleCase) -> Program | None:
     return Program(f"{identity(case)}-scratch", "", body, (), expected)
 
 
-def site_of(head: HeadS8, name: str) -> HeadSite:
-    """The inputs are the sums; behind those after the block stands the class. The likelihood is
-    one that looks at the deviations."""
-    before, after = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
-    energy = EnergyLowrank(1, np.zeros((head.channels, 1), np.float32))
-    predicted = f"({after})[{head.channels}]"
-    device = DeviceHead(head, energy)
-    return HeadSite(device, 0, name, "", f"{name}_table", (before, after), predicted, "")
-
-
-def residuals(case: Residual) -> list[Program]:
-    head, before, after, predicted = case.draw()
-    site = site_of(head, f"head_{case.name}")
-    lowered = KERNELS.lower_residual(site)
-    # The output: u, inverse sigmas, latent.
-    body = f"""int16_t *head_scratch_0 = scratch;
-    int32_t *head_u_0 = (int32_t *)(void *)output;
-    uint16_t *head_sigma_0 = (uint16_t *)(void *)(output + {4 * head.rows});
-    {lowered.call}
-    const int16_t *latent = head_scratch_0 + {head.in_channels if head.rank else 0};
-    memcpy(output + {6 * head.rows}, latent, {2 * head.inputs});"""
-    found = residual_s8(head, before, after, predicted)
-    parts = (
-        found.u_q12.astype(np.int32),
-        found.inverse_sigma_q9,
-        found.latent.astype(np.int16),
-    )
-    expected = np.concatenate([part.view(np.int8) for part in parts], axis=1)
-    size = np.array([[lowered.scratch_bytes]], np.int32)
+def scratch_of(case: Residual) -> Program:
+    """The head's own function tells how much scratch memory it needs."""
+    site = site_of(case.draw()[0], f"head_{case.name}")
     told = (
         f"const int32_t size = arm_snap_residual_s8_get_buffer_size(&{site.name});\n"
         "    memcpy(output, &size, sizeof size);"
     )
-    return [
-        Program(
-            identity(case),
-            array(site.table, head.inverse_sigma_q9) + lowered.definitions,
-            body,
-            (before, np.concatenate([after, predicted[:, np.newaxis]], axis=1)),
-            expected,
-            lowered.scratch_bytes,
-        ),
-        Program(f"{identity(case)}-scratch", "", told, (), size),
-    ]
+    size = np.array([[KERNELS.lower_residual(site).scratch_bytes]], np.int32)
+    return Program(f"{identity(case)}-scratch", "", told, (), size)
 
 
 @cache
 def programs() -> dict[str, Program]:
-    found = [computed(case) for case in ARMS]
+    found = [computed(case, KERNELS) for case in ARMS]
     found += [p for case in ARMS if (p := arms_scratch(case))]
     found += [
         in_place(case, operand) for case in IN_PLACE for operand in range(len(inputs_of(case)))
     ]
-    found += [program for case in HEADS for program in residuals(case)]
+    found += [residual(case, KERNELS) for case in HEADS]
+    found += [scratch_of(case) for case in HEADS]
     return {program.name: program for program in found}
 
 
-def results(
+def outputs(
     platform: Platform, cmsis_nn: Path, folders: pytest.TempPathFactory
 ) -> dict[str, np.ndarray]:
-    if missing := missing_tools(platform):
-        pytest.skip(f"needs {' and '.join(missing)}")
-    found = list(programs().values())
-    text = program_text(PRELUDE, found)
-    folder, library = folders.mktemp("cmsis"), cmsis_nn_files(cmsis_nn)
-    needed = needed_files(library, [text])
-    for name in needed:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(library[name])
-    sources = [folder / name for name in needed if name.endswith(".c")]
-    outputs = run(platform, folder, text, found, sources, (folder, folder / "cmsis-nn" / "Include"))
-    return {program.name: output for program, output in zip(found, outputs, strict=True)}
+    library, found = cmsis_nn_files(cmsis_nn), list(programs().values())
+    include = "cmsis-nn/Include"
+    return results(platform, folders.mktemp("cmsis"), PRELUDE, found, library, include)
 
 
 @pytest.fixture(scope="module")
 def host(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return results(Host(), cmsis_nn, tmp_path_factory)
+    return outputs(Host(), cmsis_nn, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def cortex_m4(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return results(Qemu("cortex-m4", "mps2-an386"), cmsis_nn, tmp_path_factory)
+    return outputs(Qemu("cortex-m4", "mps2-an386"), cmsis_nn, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def cortex_m7(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return results(Qemu("cortex-m7", "mps2-an500"), cmsis_nn, tmp_path_factory)
+    return outputs(Qemu("cortex-m7", "mps2-an500"), cmsis_nn, tmp_path_factory)
 
 
 every_program = pytest.mark.parametrize("name", programs())
@@ -247,7 +172,7 @@ def test_tflite_equals_arm_on_cortex_m7(name: str, cortex_m7: dict[str, np.ndarr
 
 
 def test_only_what_arm_cannot_do_goes_elsewhere() -> None:
-    elsewhere = {(case.kernel, case.name) for case in LAYERS if not is_arms(case)}
+    elsewhere = {(case.kernel, case.name) for case in LAYERS if not takes(KERNELS, case)}
     assert elsewhere == ELSEWHERE
 
 
@@ -280,8 +205,8 @@ def test_a_product_that_could_overflow_goes_elsewhere() -> None:
     fine, overflows = (
         Binary("mul_s8", "steep", 1, (1, 4), (1, 4), scales=(181.0, 181.0, 2.0**-k)) for k in (0, 1)
     )
-    assert is_arms(fine)
-    assert not is_arms(overflows)
+    assert takes(KERNELS, fine)
+    assert not takes(KERNELS, overflows)
 
 
 def test_a_3x3_window_far_behind_the_input_takes_the_general_kernel() -> None:

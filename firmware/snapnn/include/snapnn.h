@@ -10,7 +10,7 @@
 #ifndef SNAPNN_H
 #define SNAPNN_H
 
-#include <stdint.h>
+#include "snapuq.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,7 +84,7 @@ void snapnn_pointwise_s8(const struct snapnn_pointwise_s8 *layer, const int8_t *
  *     the ninth tap:  c0 and c2, c1 and c3
  *     scales of c0, c1, c2, c3
  * with the taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), (2,0). */
-struct snapnn_depthwise_3x3_s8 {
+struct snapnn_depthwise3x3_s8 {
     int32_t in_h, in_w, channels;
     int32_t out_h, out_w;
     int32_t stride_h, stride_w;
@@ -100,20 +100,19 @@ struct snapnn_depthwise_3x3_s8 {
 #define SNAPNN_ROWS_BYTES(out_w, stride_w, channels) \
     (3 * (((out_w)-1) * (stride_w) + 3) * (channels))
 
-void snapnn_depthwise_3x3_s8(const struct snapnn_depthwise_3x3_s8 *layer, const int8_t *input,
+void snapnn_depthwise3x3_s8(const struct snapnn_depthwise3x3_s8 *layer, const int8_t *input,
                              int8_t *scratch, int8_t *output);
 
 /* ---- Sums ------------------------------------------------------------ */
 
 /* ADD of two tensors of one length, the first of the larger scale (or both of one):
- *     sum = (input1 << 19) + offset + scaled(input2 * factor + in2_offset)
+ *     sum = (input1 << 19) + scaled(input2 * factor + in2_offset)
  * and then the scale of the output. May be in place. */
 struct snapnn_add_s8 {
     int32_t length;
-    int32_t offset;     /* -(zero point of input1 << 19) */
     int32_t factor;     /* 2^20, or 2^21 where both scales are the same */
     int32_t in2_offset; /* -(zero point of input2 * factor) */
-    struct snapnn_scale in2; /* not saturated */
+    struct snapnn_scale in2; /* to -(zero point of input1 << 19), and not saturated */
     struct snapnn_scale out;
     struct snapnn_range range;
 };
@@ -144,6 +143,43 @@ struct snapnn_fully_connected_s8 {
 
 void snapnn_fully_connected_s8(const struct snapnn_fully_connected_s8 *layer, const int8_t *input,
                                int8_t *output);
+
+/* ---- Pooling --------------------------------------------------------- */
+
+/* Four channels at a time; parameters and contract are those of snapuq.h. */
+void snapnn_average_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input,
+                            int8_t *output);
+void snapnn_max_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input, int8_t *output);
+void snapnn_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int8_t *output);
+
+/* ---- Monitor: heads -------------------------------------------------- */
+
+/* struct snapuq_head_s8 with two rows of weights in turns: bytes a0 b0 a1 b1 of two inputs make a
+ * word. In the projector a and b are neighbouring rows (b is zero behind an odd rank), in weights
+ * a row of the mean and the same row of xi. */
+struct snapnn_head_s8 {
+    int32_t in_channels;
+    int32_t channels;
+    int32_t components;
+    int32_t rank;
+    struct snapuq_standardize before;
+    struct snapuq_standardize after;
+    const uint32_t *projector; /* [(rank + 1) / 2][(in_channels + 1) / 2] */
+    struct snapuq_multiplier latent;
+    const uint32_t *weights; /* [rows][(inputs + 1) / 2] */
+    struct snapuq_multiplier mean;
+    const int32_t *xi_bias;
+    struct snapuq_multiplier xi;
+    int32_t xi_zero_point;
+    const uint16_t *inverse_sigma_q9;
+    const int8_t *class_mean;
+    struct snapuq_multiplier class_scale;
+};
+
+/* scratch: SNAPUQ_RESIDUAL_SCRATCH */
+void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_before,
+                        const int32_t *sum_after, int32_t predicted, int16_t *scratch,
+                        int32_t *u_q12, uint16_t *inverse_sigma_q9);
 
 #ifdef __cplusplus
 }

@@ -5,11 +5,11 @@ void snapnn_add_s8(const struct snapnn_add_s8 *layer, const int8_t *input1, cons
 {
     const struct snapnn_scale in2 = layer->in2, out = layer->out;
     const int32_t factor = layer->factor, in2_offset = layer->in2_offset;
-    const int32_t offset = layer->offset;
     int8_t *to = output;
     for (const int8_t *end = output + layer->length; to != end; ++to) {
-        const int32_t sum = *input1++ * (1 << 19) + snapnn_scaled(*input2++ * factor + in2_offset, &in2);
-        *to = (int8_t)snapnn_saturate8(snapnn_scaled(sum + offset, &out));
+        const int32_t second = snapnn_scaled(*input2++ * factor + in2_offset, &in2);
+        const int32_t sum = *input1++ * (1 << 19) + second;
+        *to = (int8_t)snapuq_saturate8(snapnn_scaled(sum, &out));
     }
     snapnn_limit(output, layer->length, &layer->range);
 }

@@ -7,9 +7,7 @@ static void spread_rest(uint32_t *column, const int8_t *from, int32_t inputs)
 {
     column = snapnn_spread(column, from, inputs / 4);
     if (inputs % 4) {
-        const uint32_t bytes = snapnn_load_rest(from + inputs / 4 * 4, inputs % 4);
-        column[0] = snapnn_even(bytes);
-        column[4] = snapnn_odd(bytes);
+        snapnn_spread1(column, snapuq_load_rest(from + inputs / 4 * 4, inputs % 4));
     }
 }
 

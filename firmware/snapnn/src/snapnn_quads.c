@@ -5,9 +5,9 @@
  */
 #include "snapnn_quads.h"
 
-#include "snapnn_simd.h"
+#include "snapnn_scale.h"
 
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
 
 /* r9 and r10 hold four channels of a tap each: made into (tap, tap) of every channel. */
 #define TWO_TAPS                        \
@@ -33,7 +33,7 @@
     "ssat " accumulator ", #8, " accumulator "\n"
 
 /* On the stack: 0 end of the third row, 40 output (the fifth argument). */
-SNAPNN_NAKED void snapnn_quads(const int8_t *const rows[3], int32_t step, const uint32_t *words,
+SNAPUQ_NAKED void snapnn_quads(const int8_t *const rows[3], int32_t step, const uint32_t *words,
                                int32_t quads, int8_t *output)
 {
     __asm__(
@@ -104,7 +104,7 @@ void snapnn_quads(const int8_t *const rows[3], int32_t step, const uint32_t *wor
         }
         struct snapnn_scale scale;
         memcpy(&scale, block + 22 + 3 * i, sizeof scale);
-        output[c] = (int8_t)snapnn_saturate8(snapnn_scaled(sum, &scale));
+        output[c] = (int8_t)snapuq_saturate8(snapnn_scaled(sum, &scale));
     }
 }
 

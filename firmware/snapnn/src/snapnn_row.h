@@ -3,31 +3,21 @@
 #ifndef SNAPNN_ROW_H
 #define SNAPNN_ROW_H
 
-#include "snapnn_simd.h"
+#include "snapnn_scale.h"
 
 /* The int8 of a channel from its accumulator, before the fused activation. */
 typedef int32_t snapnn_finish(int32_t accumulator, const struct snapnn_scale *scale, int32_t extra);
-
-/* The last bytes of an input that is no multiple of four, as a word. */
-static inline uint32_t snapnn_load_rest(const int8_t *from, int32_t count)
-{
-    uint32_t bytes = 0;
-    for (int32_t i = 0; i < count; ++i) {
-        bytes |= (uint32_t)(uint8_t)from[i] << 8 * i;
-    }
-    return bytes;
-}
 
 /* Adds four inputs to both channels of `blocks` (1 or 2) blocks, which start at words. */
 static inline void snapnn_accumulate(uint32_t bytes, const uint32_t *words, int32_t stride,
                                      int32_t blocks, int32_t sum[4])
 {
-    const uint32_t even = snapnn_even(bytes), odd = snapnn_odd(bytes);
+    const uint32_t even = snapuq_even(bytes), odd = snapuq_odd(bytes);
     for (int32_t i = 0; i < blocks; ++i, words += stride) {
-        sum[2 * i] = snapnn_smlad(even, snapnn_even(words[0]), sum[2 * i]);
-        sum[2 * i + 1] = snapnn_smlad(even, snapnn_odd(words[0]), sum[2 * i + 1]);
-        sum[2 * i] = snapnn_smlad(odd, snapnn_even(words[1]), sum[2 * i]);
-        sum[2 * i + 1] = snapnn_smlad(odd, snapnn_odd(words[1]), sum[2 * i + 1]);
+        sum[2 * i] = snapuq_smlad(even, snapuq_even(words[0]), sum[2 * i]);
+        sum[2 * i + 1] = snapuq_smlad(even, snapuq_odd(words[0]), sum[2 * i + 1]);
+        sum[2 * i] = snapuq_smlad(odd, snapuq_even(words[1]), sum[2 * i]);
+        sum[2 * i + 1] = snapuq_smlad(odd, snapuq_odd(words[1]), sum[2 * i + 1]);
     }
 }
 
@@ -42,10 +32,10 @@ static inline void snapnn_blocks(const int8_t *input, int32_t inputs, const uint
     }
     words += 2;
     for (; inputs >= 4; inputs -= 4, input += 4, words += 2) {
-        snapnn_accumulate(snapnn_load4(input), words, stride, blocks, sum);
+        snapnn_accumulate(snapuq_load4(input), words, stride, blocks, sum);
     }
     if (inputs > 0) {
-        snapnn_accumulate(snapnn_load_rest(input, inputs), words, stride, blocks, sum);
+        snapnn_accumulate(snapuq_load_rest(input, inputs), words, stride, blocks, sum);
         words += 2;
     }
     for (int32_t i = 0; i < channels; ++i) {

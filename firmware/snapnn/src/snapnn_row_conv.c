@@ -3,7 +3,7 @@
 static inline int32_t finish(int32_t accumulator, const struct snapnn_scale *scale, int32_t extra)
 {
     (void)extra;
-    return snapnn_saturate8(snapnn_scaled(accumulator, scale));
+    return snapuq_saturate8(snapnn_scaled(accumulator, scale));
 }
 
 void snapnn_row_conv(const struct snapnn_matrix *matrix, const int8_t *input, int32_t inputs,

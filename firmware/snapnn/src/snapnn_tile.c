@@ -5,9 +5,9 @@
  */
 #include "snapnn_tile.h"
 
-#include "snapnn_simd.h"
+#include "snapnn_scale.h"
 
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
 
 /* Two inputs: a word of weights becomes a pair for each channel, four pairs of inputs follow. */
 #define HALF_GROUP                      \
@@ -37,7 +37,7 @@
 
 /* On the stack: 0 columns, 4 their end, 8 where the first round enters the loop, 12 channels,
  * 16 channels left, 56 output (the fifth argument). */
-SNAPNN_NAKED void snapnn_tile(const uint32_t *columns, const uint32_t *words, int32_t groups,
+SNAPUQ_NAKED void snapnn_tile(const uint32_t *columns, const uint32_t *words, int32_t groups,
                               int32_t channels, int8_t *output)
 {
     __asm__(
@@ -121,15 +121,15 @@ void snapnn_tile(const uint32_t *columns, const uint32_t *words, int32_t groups,
             const uint32_t weights = words[2 + half];
             for (int32_t p = 0; p < 4; ++p) {
                 const uint32_t inputs = columns[4 * half + p];
-                sum[0][p] = snapnn_smlad(inputs, snapnn_even(weights), sum[0][p]);
-                sum[1][p] = snapnn_smlad(inputs, snapnn_odd(weights), sum[1][p]);
+                sum[0][p] = snapuq_smlad(inputs, snapuq_even(weights), sum[0][p]);
+                sum[1][p] = snapuq_smlad(inputs, snapuq_odd(weights), sum[1][p]);
             }
         }
         for (int32_t i = 0; i < 2 && c + i < channels; ++i) {
             struct snapnn_scale scale;
             memcpy(&scale, words + 2 + 2 * groups + 3 * i, sizeof scale);
             for (int32_t p = 0; p < 4; ++p) {
-                const int32_t value = snapnn_saturate8(snapnn_scaled(sum[i][p], &scale));
+                const int32_t value = snapuq_saturate8(snapnn_scaled(sum[i][p], &scale));
                 output[p * channels + c + i] = (int8_t)value;
             }
         }

@@ -1,15 +1,24 @@
-"""Weights and requantization in the form that the kernels of snapnn.h take.
+"""Layers in the form that the kernels of snapnn.h take; the classes are its structs.
 
 Every function returns None where the packed form could overflow or round otherwise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.fixedpoint import AddS8, FullyConnectedS8, Multiplier, OutputS8
+from snapcli.fixedpoint import (
+    AddS8,
+    ConvAddS8,
+    ConvS8,
+    FullyConnectedS8,
+    HeadS8,
+    Multiplier,
+    OutputS8,
+)
 from snapcli.fixedpoint.requantize import INT32_MAX
+from snapcli.fixedpoint.residual import Standardize
 
 Words = NDArray[np.uint32]
 
@@ -18,33 +27,208 @@ QUAD = 4
 TAP_ORDER = ((0, 1), (0, 2), (0, 0), (1, 1), (1, 2), (1, 0), (2, 1), (2, 2), (2, 0))
 
 _SHIFT_MAX = 22
-_NO_SCALE = Multiplier(1 << 30, -1)
-# What input1 of a sum is shifted by: its multiplier of one half, of 2^20.
-_SUM_SHIFT = 19
+_HALF = Multiplier(1 << 30, 0)
+# ADD takes an operand times 2^20, and half of the one with the larger scale.
+_ADD_SHIFT = 20
 
 
 @dataclass(frozen=True)
 class SnapnnScale:
-    """Fields of struct snapnn_scale."""
-
     multiplier: int
     rounding: int
     shift: int
 
 
-@dataclass(frozen=True)
-class SnapnnAdd:
-    """How the operands of struct snapnn_add_s8 become a sum; swapped: input1 is ADD's second."""
+@dataclass(frozen=True, eq=False)
+class SnapnnMatrix:
+    channels: int
+    groups: int
+    words: Words
 
-    offset: int
+
+@dataclass(frozen=True)
+class SnapnnRange:
+    min: int
+    max: int
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnConvS8:
+    in_h: int
+    in_w: int
+    in_c: int
+    out_h: int
+    out_w: int
+    kernel_h: int
+    kernel_w: int
+    stride_h: int
+    stride_w: int
+    dilation_h: int
+    dilation_w: int
+    pad_top: int
+    pad_left: int
+    in_zero_point: int
+    matrix: SnapnnMatrix
+    range: SnapnnRange
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnPointwiseS8:
+    positions: int
+    in_c: int
+    matrix: SnapnnMatrix
+    range: SnapnnRange
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnDepthwise3x3S8:
+    in_h: int
+    in_w: int
+    channels: int
+    out_h: int
+    out_w: int
+    stride_h: int
+    stride_w: int
+    pad_top: int
+    pad_left: int
+    in_zero_point: int
+    words: Words
+    range: SnapnnRange
+
+
+@dataclass(frozen=True)
+class SnapnnAddS8:
+    length: int
     factor: int
     in2_offset: int
     in2: SnapnnScale
     out: SnapnnScale
-    swapped: bool
+    range: SnapnnRange
 
 
-def scale_of(multiplier: Multiplier, zero_point: int, bound: int) -> SnapnnScale | None:
+@dataclass(frozen=True, eq=False)
+class SnapnnConvAddS8:
+    conv: SnapnnConvS8
+    add: SnapnnAddS8
+    conv_is_second: int
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnFullyConnectedS8:
+    rows: int
+    inputs: int
+    matrix: SnapnnMatrix
+    zero_point: int
+    range: SnapnnRange
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnHeadS8:
+    in_channels: int
+    channels: int
+    components: int
+    rank: int
+    before: Standardize
+    after: Standardize
+    projector: Words
+    latent: Multiplier
+    weights: Words
+    mean: Multiplier
+    xi_bias: NDArray[np.int32]
+    xi: Multiplier
+    xi_zero_point: int
+    inverse_sigma_q9: NDArray[np.uint16]
+    class_mean: NDArray[np.int8]
+    class_scale: Multiplier
+
+
+def pack_conv(layer: ConvS8) -> SnapnnConvS8 | None:
+    matrix = _matrix(layer)
+    if matrix is None:
+        return None
+    same = {f.name: getattr(layer, f.name) for f in fields(SnapnnConvS8) if hasattr(layer, f.name)}
+    return SnapnnConvS8(**same, matrix=matrix, range=_range(layer.out))
+
+
+def pack_pointwise(layer: ConvS8) -> SnapnnPointwiseS8 | None:
+    """Of a 1x1 convolution with stride 1."""
+    matrix = _matrix(layer)
+    if matrix is None:
+        return None
+    return SnapnnPointwiseS8(layer.out_h * layer.out_w, layer.in_c, matrix, _range(layer.out))
+
+
+def pack_depthwise3x3(layer: ConvS8) -> SnapnnDepthwise3x3S8 | None:
+    """Of a depthwise 3x3 convolution, a channel from a channel, at least four of them."""
+    taps = np.stack([layer.weights[tap] for tap in TAP_ORDER], axis=1)
+    folded = _folded(taps, layer.in_zero_point, layer.out)
+    if folded is None:
+        return None
+    by_channel, bias, scales = folded
+    starts = list(range(0, layer.in_c - QUAD + 1, QUAD))
+    if layer.in_c % QUAD:
+        starts.append(layer.in_c - QUAD)
+    fours = [slice(start, start + QUAD) for start in starts]
+    words = [_quad(by_channel[four], bias[four], scales[four]) for four in fours]
+    return SnapnnDepthwise3x3S8(
+        *(layer.in_h, layer.in_w, layer.in_c, layer.out_h, layer.out_w),
+        *(layer.stride_h, layer.stride_w, layer.pad_top, layer.pad_left),
+        in_zero_point=layer.in_zero_point,
+        words=np.concatenate(words),
+        range=_range(layer.out),
+    )
+
+
+def pack_fully_connected(layer: FullyConnectedS8) -> SnapnnFullyConnectedS8 | None:
+    bias, bound = _bias_of(layer.weights, layer.in_zero_point, layer.out)
+    if bound.max() > INT32_MAX:
+        return None
+    right = 31 - layer.out.shift.astype(np.int32)
+    scales = np.stack([layer.out.mantissa, np.zeros_like(right), right], axis=1)
+    matrix = _blocks(layer.weights, bias, scales)
+    zero_point = layer.out.zero_point
+    return SnapnnFullyConnectedS8(layer.rows, layer.inputs, matrix, zero_point, _range(layer.out))
+
+
+def pack_add(layer: AddS8) -> tuple[SnapnnAddS8, bool] | None:
+    """Of operands of one length, and whether they change places: the first one has the larger
+    scale, and so a multiplier of one half."""
+    zeros, scales = (layer.in1_zero_point, layer.in2_zero_point), (layer.in1, layer.in2)
+    swapped = scales[0] != _HALF
+    if swapped:
+        zeros, scales = zeros[::-1], scales[::-1]
+    if scales[0] != _HALF:
+        return None
+    factor, other = 1 << _ADD_SHIFT, scales[1]
+    if other == _HALF:
+        # One bit more, which a shift takes away again: there is nothing to round.
+        factor, other = 2 * factor, Multiplier(_HALF.mantissa, -1)
+    in2 = _scale(other, -(zeros[0] << (_ADD_SHIFT - 1)), 255 * factor)
+    out = _scale(layer.out, layer.out_zero_point, 255 << _ADD_SHIFT)
+    if in2 is None or out is None:
+        return None
+    limits = SnapnnRange(layer.min, layer.max)
+    return SnapnnAddS8(layer.length, factor, -zeros[1] * factor, in2, out, limits), swapped
+
+
+def pack_conv_add(layer: ConvAddS8) -> SnapnnConvAddS8 | None:
+    conv, add = pack_conv(layer.conv), pack_add(layer.add)
+    if conv is None or add is None:
+        return None
+    return SnapnnConvAddS8(conv, add[0], conv_is_second=int(add[1]))
+
+
+def pack_head(head: HeadS8) -> SnapnnHeadS8:
+    projector = np.zeros((head.rank + head.rank % 2, head.in_channels), np.int8)
+    projector[: head.rank] = head.projector.reshape(head.rank, head.in_channels)
+    same = {f.name: getattr(head, f.name) for f in fields(SnapnnHeadS8) if hasattr(head, f.name)}
+    return SnapnnHeadS8(
+        **same | {"projector": _in_turns(projector[::2], projector[1::2])},
+        weights=_in_turns(head.mean_weights, head.xi_weights),
+    )
+
+
+def _scale(multiplier: Multiplier, zero_point: int, bound: int) -> SnapnnScale | None:
     """For accumulators up to +-bound."""
     shift = -multiplier.shift
     if not 1 <= shift <= _SHIFT_MAX or multiplier.mantissa < 1 << 30:
@@ -55,95 +239,36 @@ def scale_of(multiplier: Multiplier, zero_point: int, bound: int) -> SnapnnScale
     return SnapnnScale(2 * multiplier.mantissa - 2**32, rounding, shift)
 
 
-def pack_conv(weights: NDArray[np.int8], in_zero_point: int, out: OutputS8) -> Words | None:
-    """weights [channels, inputs] of a convolution -> blocks of struct snapnn_matrix."""
-    folded = _folded(weights, in_zero_point, out)
-    if folded is None:
-        return None
-    weights, bias, scales = folded
-    return _blocks(weights, bias, _scale_words(scales))
+def _range(out: OutputS8) -> SnapnnRange:
+    return SnapnnRange(out.min, out.max)
 
 
-def pack_fully_connected(layer: FullyConnectedS8) -> Words | None:
-    """The same of a layer that is rounded once."""
-    bias, bound = _bias_of(layer.weights, layer.in_zero_point, layer.out)
-    if bound.max() > INT32_MAX:
-        return None
-    right = 31 - layer.out.shift.astype(np.int64)
-    scales = np.stack([layer.out.mantissa, np.zeros_like(right), right], axis=1)
-    return _blocks(layer.weights, bias, scales.astype(np.int32))
-
-
-def pack_depthwise_3x3(
-    weights: NDArray[np.int8], in_zero_point: int, out: OutputS8
-) -> Words | None:
-    """weights [3, 3, channels], at least four -> the words of struct snapnn_depthwise_3x3_s8."""
-    channels = weights.shape[-1]
-    by_channel = np.stack([weights[tap] for tap in TAP_ORDER], axis=1)
-    folded = _folded(by_channel, in_zero_point, out)
-    if folded is None:
-        return None
-    by_channel, bias, scales = folded
-    starts = list(range(0, channels - QUAD + 1, QUAD))
-    if channels % QUAD:
-        starts.append(channels - QUAD)
-    words = []
-    for start in starts:
-        four = slice(start, start + QUAD)
-        taps = by_channel[four].astype(np.int16)
-        # [4 pairs of taps, 4 channels, 2]: a word holds two taps of one channel.
-        pairs = taps[:, :8].reshape(QUAD, 4, 2).transpose(1, 0, 2)
-        last = taps[[0, 2, 1, 3], 8]
-        words += [
-            bias[four].view(np.uint32),
-            np.ascontiguousarray(pairs).view(np.uint32).ravel(),
-            np.ascontiguousarray(last).view(np.uint32),
-            _scale_words(scales[four]).view(np.uint32).ravel(),
-        ]
-    return np.concatenate(words)
-
-
-def pack_add(add: AddS8) -> SnapnnAdd | None:
-    """Operands of one length; one of them has the larger scale, whose multiplier is one half."""
-    half = Multiplier(1 << 30, 0)
-    if add.in1 == half:
-        zero1, zero2, other, swapped = add.in1_zero_point, add.in2_zero_point, add.in2, False
-    elif add.in2 == half:
-        zero1, zero2, other, swapped = add.in2_zero_point, add.in1_zero_point, add.in1, True
-    else:
-        return None
-    factor = 1 << (_SUM_SHIFT + 1)
-    if other == half:
-        # One bit more that the shift takes away again: there is nothing to round.
-        factor, other = 2 * factor, Multiplier(1 << 30, -1)
-    in2 = scale_of(other, 0, 255 * factor)
-    out = scale_of(add.out, add.out_zero_point, 2 * 255 << _SUM_SHIFT)
-    if in2 is None or out is None:
-        return None
-    return SnapnnAdd(-(zero1 << _SUM_SHIFT), factor, -zero2 * factor, in2, out, swapped)
+def _matrix(layer: ConvS8) -> SnapnnMatrix | None:
+    weights = layer.weights.reshape(layer.out_c, -1)
+    folded = _folded(weights, layer.in_zero_point, layer.out)
+    return _blocks(*folded) if folded else None
 
 
 def _folded(
     weights: NDArray[np.int8], in_zero_point: int, out: OutputS8
-) -> tuple[NDArray[np.int8], NDArray[np.int32], list[SnapnnScale]] | None:
-    """(weights, bias with the zero point, scales) of [channels, inputs]."""
+) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int32]] | None:
+    """(weights, bias with the zero point, scales [channels, 3]) of weights [channels, inputs]."""
     bias, bound = _bias_of(weights, in_zero_point, out)
-    # A multiplier of zero makes the zero point of anything: so do weights of zero.
-    dead = out.mantissa == 0
-    weights, bias = weights.copy(), np.where(dead, 0, bias).astype(np.int32)
-    weights[dead] = 0
     if bound.max() > INT32_MAX:
         return None
-    scales = [
-        scale_of(
-            _NO_SCALE if dead[c] else Multiplier(int(out.mantissa[c]), int(out.shift[c])),
-            out.zero_point,
-            int(bound[c]),
-        )
-        for c in range(len(weights))
-    ]
-    known = [scale for scale in scales if scale]
-    return (weights, bias, known) if len(known) == len(scales) else None
+    # A multiplier of zero makes the zero point of anything: so does any other one of zero.
+    dead = out.mantissa == 0
+    mantissa = np.where(dead, 1 << 30, out.mantissa)
+    shift = np.where(dead, -1, out.shift)
+    scales = []
+    for c in range(len(weights)):
+        multiplier = Multiplier(int(mantissa[c]), int(shift[c]))
+        scale = _scale(multiplier, out.zero_point, int(bound[c]))
+        if scale is None:
+            return None
+        scales.append((scale.multiplier, scale.rounding, scale.shift))
+    alive = ~dead
+    return weights * alive[:, np.newaxis], bias * alive, np.array(scales, np.int32)
 
 
 def _bias_of(
@@ -156,26 +281,38 @@ def _bias_of(
     return bias.astype(np.int32), bound
 
 
-def _scale_words(scales: list[SnapnnScale]) -> NDArray[np.int32]:
-    return np.array([(s.multiplier, s.rounding, s.shift) for s in scales], np.int32)
-
-
-def _blocks(weights: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.int32]) -> Words:
-    """Pairs of channels, groups of four inputs; scales [channels, 3]."""
+def _blocks(
+    weights: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.int32]
+) -> SnapnnMatrix:
+    """Pairs of channels, groups of four inputs."""
     channels, inputs = weights.shape
     pairs, groups = -(-channels // 2), -(-inputs // 4)
     padded = np.zeros((2 * pairs, 4 * groups), np.int8)
     padded[:channels, :inputs] = weights
-    # [pair, group, half, byte]: a0 b0 a2 b2, then a1 b1 a3 b3.
-    split = padded.reshape(pairs, 2, groups, 2, 2)  # pair, channel, group, input // 2, parity
-    body = np.ascontiguousarray(split.transpose(0, 2, 4, 3, 1))
-    all_bias = np.zeros(2 * pairs, np.int32)
-    all_bias[:channels] = bias
-    all_scales = np.zeros((2 * pairs, 3), np.int32)
-    all_scales[:channels] = scales
+    # [pair, channel, group, half of the group, parity] -> bytes a0 b0 a2 b2, a1 b1 a3 b3.
+    split = padded.reshape(pairs, 2, groups, 2, 2).transpose(0, 2, 4, 3, 1)
+    all_bias, all_scales = np.zeros(2 * pairs, np.int32), np.zeros((2 * pairs, 3), np.int32)
+    all_bias[:channels], all_scales[:channels] = bias, scales
     parts = (
         all_bias.reshape(pairs, 2).view(np.uint32),
-        body.reshape(pairs, -1).view(np.uint32),
+        np.ascontiguousarray(split).reshape(pairs, -1).view(np.uint32),
         all_scales.reshape(pairs, 6).view(np.uint32),
     )
-    return np.concatenate(parts, axis=1).ravel()
+    return SnapnnMatrix(channels, groups, np.concatenate(parts, axis=1).ravel())
+
+
+def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.int32]) -> Words:
+    """taps [4 channels, 9] in TAP_ORDER: two taps of a channel in a word, the ninth by channels."""
+    wide = taps.astype(np.int16)
+    pairs = np.ascontiguousarray(wide[:, :8].reshape(QUAD, 4, 2).transpose(1, 0, 2))
+    last = np.ascontiguousarray(wide[[0, 2, 1, 3], 8])
+    parts = (bias, pairs, last, scales)
+    return np.concatenate([np.ascontiguousarray(part).view(np.uint32).ravel() for part in parts])
+
+
+def _in_turns(a: NDArray[np.int8], b: NDArray[np.int8]) -> Words:
+    """Rows of two matrices [rows, inputs]: bytes a0 b0 a1 b1 of two inputs make a word."""
+    rows, inputs = a.shape
+    padded = np.zeros((2, rows, inputs + inputs % 2), np.int8)
+    padded[:, :, :inputs] = (a, b)
+    return np.ascontiguousarray(padded.transpose(1, 2, 0)).reshape(-1).view(np.uint32)

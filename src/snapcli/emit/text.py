@@ -114,6 +114,6 @@ def _words(value: Any) -> int:
 
 
 def struct_type(value: Any) -> str:
-    """A FullyConnectedS8 is a struct snapuq_fully_connected_s8."""
+    """A FullyConnectedS8 is a struct snapuq_fully_connected_s8, a SnapnnRange a snapnn_range."""
     snake = re.sub(r"(?<!^)(?=[A-Z])", "_", type(value).__name__).lower()
-    return f"struct snapuq_{snake}"
+    return f"struct {snake}" if snake.startswith("snapnn_") else f"struct snapuq_{snake}"

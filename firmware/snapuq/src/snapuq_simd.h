@@ -4,40 +4,50 @@
  * A `pair` is two int16 in the halves of a word. Right shifts of negative numbers are arithmetic
  * here, and memory is little-endian: every compiler for our targets has it so.
  */
-#ifndef SNAPNN_SIMD_H
-#define SNAPNN_SIMD_H
+#ifndef SNAPUQ_SIMD_H
+#define SNAPUQ_SIMD_H
 
 #include <string.h>
 
-#include "snapnn.h"
+#include "snapuq.h"
 
 #if defined(__GNUC__) && defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
-#define SNAPNN_DSP 1
+#define SNAPUQ_DSP 1
 /* A function that is assembly from its first instruction to its last, and finds its arguments
  * where the procedure call standard has them, unnoticed by the compiler. */
-#define SNAPNN_NAKED __attribute__((naked, noinline))
+#define SNAPUQ_NAKED __attribute__((naked, noinline))
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #else
-#define SNAPNN_DSP 0
+#define SNAPUQ_DSP 0
 #endif
 
 /* Four neighbouring bytes as a word, from any address. */
-static inline uint32_t snapnn_load4(const int8_t *from)
+static inline uint32_t snapuq_load4(const int8_t *from)
 {
     uint32_t word;
     memcpy(&word, from, 4);
     return word;
 }
 
-static inline void snapnn_store4(int8_t *to, uint32_t word)
+/* Fewer than four bytes as a word. */
+static inline uint32_t snapuq_load_rest(const int8_t *from, int32_t count)
+{
+    uint32_t bytes = 0;
+    for (int32_t i = 0; i < count; ++i) {
+        bytes |= (uint32_t)(uint8_t)from[i] << 8 * i;
+    }
+    return bytes;
+}
+
+static inline void snapuq_store4(int8_t *to, uint32_t word)
 {
     memcpy(to, &word, 4);
 }
 
 /* Bytes 0 and 2 as a pair. */
-static inline uint32_t snapnn_even(uint32_t bytes)
+static inline uint32_t snapuq_even(uint32_t bytes)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     uint32_t pair;
     __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(bytes));
     return pair;
@@ -47,21 +57,21 @@ static inline uint32_t snapnn_even(uint32_t bytes)
 }
 
 /* Bytes 1 and 3 as a pair. */
-static inline uint32_t snapnn_odd(uint32_t bytes)
+static inline uint32_t snapuq_odd(uint32_t bytes)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     uint32_t pair;
     __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(bytes));
     return pair;
 #else
-    return snapnn_even(bytes >> 8);
+    return snapuq_even(bytes >> 8);
 #endif
 }
 
 /* sums + the even (odd) bytes, in halves that wrap. */
-static inline uint32_t snapnn_add_even(uint32_t sums, uint32_t bytes)
+static inline uint32_t snapuq_add_even(uint32_t sums, uint32_t bytes)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     __asm__("sxtab16 %0, %0, %1" : "+r"(sums) : "r"(bytes));
     return sums;
 #else
@@ -70,20 +80,20 @@ static inline uint32_t snapnn_add_even(uint32_t sums, uint32_t bytes)
 #endif
 }
 
-static inline uint32_t snapnn_add_odd(uint32_t sums, uint32_t bytes)
+static inline uint32_t snapuq_add_odd(uint32_t sums, uint32_t bytes)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(sums) : "r"(bytes));
     return sums;
 #else
-    return snapnn_add_even(sums, bytes >> 8);
+    return snapuq_add_even(sums, bytes >> 8);
 #endif
 }
 
 /* sum + the products of the lower and of the upper halves. */
-static inline int32_t snapnn_smlad(uint32_t x, uint32_t y, int32_t sum)
+static inline int32_t snapuq_smlad(uint32_t x, uint32_t y, int32_t sum)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(y));
     return sum;
 #else
@@ -92,9 +102,9 @@ static inline int32_t snapnn_smlad(uint32_t x, uint32_t y, int32_t sum)
 }
 
 /* Saturating sum and difference of four int8. */
-static inline uint32_t snapnn_qadd8(uint32_t x, uint32_t y)
+static inline uint32_t snapuq_qadd8(uint32_t x, uint32_t y)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     uint32_t sum;
     __asm__("qadd8 %0, %1, %2" : "=r"(sum) : "r"(x), "r"(y));
     return sum;
@@ -108,9 +118,9 @@ static inline uint32_t snapnn_qadd8(uint32_t x, uint32_t y)
 #endif
 }
 
-static inline uint32_t snapnn_qsub8(uint32_t x, uint32_t y)
+static inline uint32_t snapuq_qsub8(uint32_t x, uint32_t y)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     uint32_t difference;
     __asm__("qsub8 %0, %1, %2" : "=r"(difference) : "r"(x), "r"(y));
     return difference;
@@ -124,9 +134,25 @@ static inline uint32_t snapnn_qsub8(uint32_t x, uint32_t y)
 #endif
 }
 
-static inline int32_t snapnn_saturate8(int32_t value)
+/* The larger one of each of four int8. */
+static inline uint32_t snapuq_max8(uint32_t x, uint32_t y)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
+    uint32_t max;
+    __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(max) : "r"(x), "r"(y));
+    return max;
+#else
+    uint32_t max = 0;
+    for (int32_t i = 0; i < 32; i += 8) {
+        max |= ((int8_t)(x >> i) > (int8_t)(y >> i) ? x : y) & UINT32_C(0xFF) << i;
+    }
+    return max;
+#endif
+}
+
+static inline int32_t snapuq_saturate8(int32_t value)
+{
+#if SNAPUQ_DSP
     __asm__("ssat %0, #8, %0" : "+r"(value));
     return value;
 #else
@@ -135,22 +161,15 @@ static inline int32_t snapnn_saturate8(int32_t value)
 }
 
 /* (value * (2^32 + multiplier) + 2^31) >> 32: a rounding high product, in one instruction. */
-static inline int32_t snapnn_high(int32_t value, int32_t multiplier)
+static inline int32_t snapuq_high(int32_t value, int32_t multiplier)
 {
-#if SNAPNN_DSP
+#if SNAPUQ_DSP
     int32_t high;
     __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(value), "r"(multiplier));
     return high;
 #else
     return (int32_t)((value * (INT64_C(0x100000000) + multiplier) + INT64_C(0x80000000)) >> 32);
 #endif
-}
-
-/* As struct snapnn_scale says, not saturated. */
-static inline int32_t snapnn_scaled(int32_t value, const struct snapnn_scale *scale)
-{
-    const int32_t high = snapnn_high(value, scale->multiplier);
-    return (high + (high >> 31) + scale->rounding) >> scale->shift;
 }
 
 #endif

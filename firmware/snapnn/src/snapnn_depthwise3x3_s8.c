@@ -9,7 +9,7 @@ struct slots {
     int32_t bytes;
 };
 
-static void load_row(const struct snapnn_depthwise_3x3_s8 *layer, const struct slots *slots,
+static void load_row(const struct snapnn_depthwise3x3_s8 *layer, const struct slots *slots,
                      const int8_t *input, int32_t y, int8_t *slot)
 {
     if (y < 0 || y >= layer->in_h) {
@@ -25,7 +25,7 @@ static void load_row(const struct snapnn_depthwise_3x3_s8 *layer, const struct s
 }
 
 /* One row of the output, from the three rows of its windows. */
-static void convolve(const struct snapnn_depthwise_3x3_s8 *layer, const int8_t *rows[3],
+static void convolve(const struct snapnn_depthwise3x3_s8 *layer, const int8_t *rows[3],
                      int8_t *output)
 {
     const int32_t channels = layer->channels, quads = channels / 4;
@@ -43,7 +43,7 @@ static void convolve(const struct snapnn_depthwise_3x3_s8 *layer, const int8_t *
     }
 }
 
-void snapnn_depthwise_3x3_s8(const struct snapnn_depthwise_3x3_s8 *layer, const int8_t *input,
+void snapnn_depthwise3x3_s8(const struct snapnn_depthwise3x3_s8 *layer, const int8_t *input,
                              int8_t *scratch, int8_t *output)
 {
     const int32_t columns = (layer->out_w - 1) * layer->stride_w + 3;

@@ -1,0 +1,92 @@
+#include "snapuq_arith.h"
+
+#include "snapnn.h"
+#include "snapuq_simd.h"
+
+#define RESIDUAL_LIMIT_Q16 (1 << 23)
+
+/* Adds the products of z with two rows, whose weights lie in turns: a word and two int16 are four
+ * MACs. Returns the end of the words. */
+static inline const uint32_t *dot2(const uint32_t *words, const int16_t *z, int32_t inputs,
+                                   int32_t *sum_a, int32_t *sum_b)
+{
+    int32_t a = *sum_a, b = *sum_b;
+    for (; inputs >= 2; inputs -= 2, z += 2, ++words) {
+        uint32_t pair;
+        memcpy(&pair, z, 4);
+        a = snapuq_smlad(pair, snapuq_even(*words), a);
+        b = snapuq_smlad(pair, snapuq_odd(*words), b);
+    }
+    if (inputs) {
+        a += *z * (int8_t)*words;
+        b += *z * (int8_t)(*words >> 8);
+        ++words;
+    }
+    *sum_a = a;
+    *sum_b = b;
+    return words;
+}
+
+static int16_t narrow(int32_t value)
+{
+    return (int16_t)snapuq_clamp(value, INT16_MIN, INT16_MAX);
+}
+
+static void project(const struct snapnn_head_s8 *head, const int16_t *x, int16_t *z)
+{
+    const uint32_t *words = head->projector;
+    for (int32_t j = 0; j < head->rank; j += 2) {
+        int32_t a = 0, b = 0;
+        words = dot2(words, x, head->in_channels, &a, &b);
+        z[j] = narrow(snapuq_requantize(a, head->latent));
+        if (j + 1 < head->rank) {
+            z[j + 1] = narrow(snapuq_requantize(b, head->latent));
+        }
+    }
+}
+
+void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_before,
+                        const int32_t *sum_after, int32_t predicted, int16_t *scratch,
+                        int32_t *u_q12, uint16_t *inverse_sigma_q9)
+{
+    int16_t *z = scratch;
+    int32_t inputs = head->in_channels;
+
+    for (int32_t c = 0; c < head->in_channels; ++c) {
+        const int64_t x =
+            snapuq_standardized(&head->before, c, sum_before[c]) + head->before.offset[c];
+        z[c] = (int16_t)snapuq_clamp64(x, INT16_MIN, INT16_MAX);
+    }
+    if (head->rank) {
+        project(head, z, z + inputs);
+        z += inputs;
+        inputs = head->rank;
+    }
+
+    const uint32_t *words = head->weights;
+    const int8_t *class_mean =
+        head->class_mean ? head->class_mean + predicted * head->channels : 0;
+    int32_t i = 0;
+    for (int32_t k = 0; k < head->components; ++k) {
+        for (int32_t c = 0; c < head->channels; ++c, ++i) {
+            int32_t mean = 0, xi = head->xi_bias[i];
+            words = dot2(words, z, inputs, &mean, &xi);
+            mean = snapuq_requantize(mean, head->mean);
+            xi = snapuq_requantize(xi, head->xi);
+            xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
+
+            int64_t difference =
+                snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
+            if (class_mean) {
+                difference -= snapuq_requantize(class_mean[c], head->class_scale);
+            }
+            const int32_t residual_q16 =
+                (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
+            const uint16_t inverse_q9 = head->inverse_sigma_q9[xi + 128];
+            u_q12[i] = (int32_t)(((int64_t)residual_q16 * inverse_q9 + (1 << 12)) >> 13);
+            if (inverse_sigma_q9) {
+                inverse_sigma_q9[i] = inverse_q9;
+            }
+        }
+    }
+}
