@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from snapcli.config import VerifyOptions
-from snapcli.emit import Reference, build_program
+from snapcli.emit import KernelSet, Reference, build_program
+from snapcli.emit.snap import Snap
 from snapcli.graph import read_tflite
 from snapcli.stages.verify import verify_model
 from tests.conftest import need
@@ -24,7 +25,7 @@ def model(request: pytest.FixtureRequest) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kernels", ["reference", "cmsis-nn"])
+@pytest.mark.parametrize("kernels", ["snap", "reference", "cmsis-nn"])
 @pytest.mark.parametrize("target", ["qemu-m4", "qemu-m7"])
 def test_every_layer_is_equal_on_every_link(
     model: Path, kernels: str, target: str, cmsis_nn: Path
@@ -34,8 +35,9 @@ def test_every_layer_is_equal_on_every_link(
     assert [link.difference for link in report.links] == [None] * 3
 
 
-def test_the_arena_is_as_small_as_promised(model: Path) -> None:
-    program = build_program(read_tflite(model.read_bytes()), None, Reference())
+@pytest.mark.parametrize("kernels", [Snap(Reference()), Reference()], ids=lambda k: k.name)
+def test_the_arena_is_as_small_as_promised(model: Path, kernels: KernelSet) -> None:
+    program = build_program(read_tflite(model.read_bytes()), None, kernels)
     assert program.full.arena_bytes <= ARENA[model.stem]
 
 

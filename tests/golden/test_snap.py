@@ -59,6 +59,7 @@ EDGES: list[OracleCase] = [
     replace(CONV, name="window_outside", seed=151, in_hwc=(1, 2, 4), size=(5, 7), dilation=(1, 2)),
     replace(CONV, name="grows", seed=152, in_hwc=(5, 5, 4), out_c=32, size=(1, 1)),
     replace(CONV, name="relu_above", seed=153, activation="relu", out_zero_point=90, out_c=5),
+    replace(CONV, name="relu_top", seed=155, activation="relu", out_zero_point=127, out_c=5),
     replace(CONV, name="relu_all", seed=154, activation="relu6", out_zero_point=120, spread=1.0),
     *(
         replace(DEPTHWISE, name=f"quads_{k}", seed=160 + k, in_hwc=(4, 5, k), out_c=k)
@@ -74,6 +75,15 @@ EDGES: list[OracleCase] = [
             stride=(k, 5 - k), padding=padding,
         )
         for k in range(1, 5) for padding in ("same", "valid")
+    ),
+    *(
+        replace(
+            *(DEPTHWISE,), name=f"window_{h}x{w}_{stride}_{dilation}", seed=210 + h + 10 * w,
+            in_hwc=(9, 8, 6), out_c=6, size=(h, w), stride=(stride, 1), dilation=(1, dilation),
+        )
+        for h, w, stride, dilation in (
+            (1, 1, 1, 1), (1, 3, 1, 1), (5, 5, 1, 1), (5, 5, 2, 1), (4, 2, 3, 1), (2, 4, 1, 3),
+        )
     ),
     replace(
         DEPTHWISE, name="relu_quads", seed=199, in_hwc=(4, 5, 9), out_c=9, activation="relu6"
@@ -191,7 +201,10 @@ def test_tflite_equals_snap_on_cortex_m7(name: str, cortex_m7: dict[str, np.ndar
 REPEATS = {"channels", "channels_only", "scalar", "channels_first", "scalar_first"}
 ELSEWHERE = {
     "conv_s8": {"left_shift"},
-    "add_s8": REPEATS,
+    "depthwise_conv_s8": {
+        *("length_1", "one_to_many", "multiplier_2", "multiplier_4", "near_ties"),
+    },
+    "add_s8": {*REPEATS, "scales_apart", "vanishes"},
     **{
         kernel: {case.name for case in LAYERS if case.kernel == kernel}
         for kernel in ("sub_s8", "mul_s8", "softmax_s8")

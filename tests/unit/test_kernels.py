@@ -206,7 +206,7 @@ def test_the_commands(index: Index, cache: Path) -> None:
     assert (listed.code, listed.err) == (0, "")
     assert "not fetched" in listed.out
     assert "snap kernels fetch" in listed.out
-    assert snap("kernels", "list", "--json").json[1] == {
+    assert snap("kernels", "list", "--json").json[-1] == {
         "name": "cmsis-nn",
         "version": None,
         "folder": None,
@@ -220,7 +220,8 @@ def test_the_commands(index: Index, cache: Path) -> None:
     listed = snap("kernels", "list")
     assert folder in listed.out
     assert "not fetched" not in listed.out
-    assert [s["name"] for s in snap("kernels", "list", "--json").json] == ["reference", "cmsis-nn"]
+    names = [source["name"] for source in snap("kernels", "list", "--json").json]
+    assert names == ["snap", "reference", "cmsis-nn"]
 
 
 def test_the_commands_say_what_is_wrong(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

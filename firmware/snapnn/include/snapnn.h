@@ -76,32 +76,36 @@ struct snapnn_pointwise_s8 {
 void snapnn_pointwise_s8(const struct snapnn_pointwise_s8 *layer, const int8_t *input,
                          void *scratch, int8_t *output);
 
-/* 3x3 depthwise, one output channel per input channel, at least four of them. For every four
- * neighbouring channels c0..c3, and once more for the last four where `channels` is no multiple
- * of four, `words` holds
+/* Depthwise, one output channel per input channel, at least four of them. `words` has a part for
+ * every four neighbouring channels c0..c3, and one for the last four where `channels` is no
+ * multiple of four:
  *     bias of c0, c1, c2, c3
- *     four times, for two taps t and u:  (t, u) of c0, c1, c2, c3    halves of a word, t lower
- *     the ninth tap:  c0 and c2, c1 and c3
+ *     for every two taps t and u:  (t, u) of c0, c1, c2, c3    halves of a word, t the lower
  *     scales of c0, c1, c2, c3
- * with the taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), (2,0). */
-struct snapnn_depthwise3x3_s8 {
+ * Taps are taken two by two in each row of the window; behind an odd width u is zero. */
+struct snapnn_depthwise_s8 {
     int32_t in_h, in_w, channels;
     int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
     int32_t pad_top, pad_left;
     int32_t in_zero_point;
     const uint32_t *words;
     struct snapnn_range range;
 };
 
+/* scratch: as many rows as a window reaches over, as wide as all windows of a row reach. */
+void snapnn_depthwise_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
+                         int8_t *scratch, int8_t *output);
+
+/* 3x3, not dilated; taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), and
+ * then (2,0) of c0 and c2, of c1 and c3. */
+void snapnn_depthwise3x3_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
+                            int8_t *scratch, int8_t *output);
+
+/* Words of four channels, 3x3. */
 #define SNAPNN_QUAD_WORDS 34
-
-/* Bytes of scratch: three rows, as wide as the windows reach. */
-#define SNAPNN_ROWS_BYTES(out_w, stride_w, channels) \
-    (3 * (((out_w)-1) * (stride_w) + 3) * (channels))
-
-void snapnn_depthwise3x3_s8(const struct snapnn_depthwise3x3_s8 *layer, const int8_t *input,
-                             int8_t *scratch, int8_t *output);
 
 /* ---- Sums ------------------------------------------------------------ */
 

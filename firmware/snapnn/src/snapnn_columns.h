@@ -58,40 +58,18 @@ static inline int8_t *snapnn_fill(int8_t *to, int32_t value, int32_t length)
     return to;
 }
 
-/* amount in [0, 255] in every byte, which no int8 holds, as two steps. */
-struct snapnn_steps {
-    uint32_t first, second;
-};
-
-static inline struct snapnn_steps snapnn_steps(int32_t amount)
-{
-    const uint32_t half = (uint32_t)amount / 2;
-    const uint32_t ones = UINT32_C(0x01010101);
-    return (struct snapnn_steps){ones * half, ones * ((uint32_t)amount - half)};
-}
-
-/* What a saturated sum cuts off does not come back with the difference. */
-static inline uint32_t snapnn_between(uint32_t bytes, const struct snapnn_steps *above,
-                                      const struct snapnn_steps *below)
-{
-    bytes = snapuq_qadd8(snapuq_qadd8(bytes, above->first), above->second);
-    bytes = snapuq_qsub8(snapuq_qsub8(bytes, above->first), above->second);
-    bytes = snapuq_qsub8(snapuq_qsub8(bytes, below->first), below->second);
-    return snapuq_qadd8(snapuq_qadd8(bytes, below->first), below->second);
-}
-
 /* Limits outputs to the range of a fused activation. */
 static inline void snapnn_limit(int8_t *output, int32_t length, const struct snapnn_range *range)
 {
     if (range->min == -128 && range->max == 127) {
         return;
     }
-    const struct snapnn_steps above = snapnn_steps(127 - range->max);
-    const struct snapnn_steps below = snapnn_steps(range->min + 128);
+    const uint32_t min = UINT32_C(0x01010101) * (uint8_t)range->min;
+    const uint32_t max = UINT32_C(0x01010101) * (uint8_t)range->max;
     for (; length >= 4; length -= 4, output += 4) {
-        snapuq_store4(output, snapnn_between(snapuq_load4(output), &above, &below));
+        snapuq_store4(output, snapuq_min8(snapuq_max8(snapuq_load4(output), min), max));
     }
-    uint32_t bytes = snapnn_between(snapuq_load_rest(output, length), &above, &below);
+    uint32_t bytes = snapuq_min8(snapuq_max8(snapuq_load_rest(output, length), min), max);
     for (; length > 0; --length, bytes >>= 8) {
         *output++ = (int8_t)bytes;
     }

@@ -90,6 +90,29 @@ static inline uint32_t snapuq_add_odd(uint32_t sums, uint32_t bytes)
 #endif
 }
 
+/* The lower (upper) halves of two words, the first one's in the lower half. */
+static inline uint32_t snapuq_low_halves(uint32_t first, uint32_t second)
+{
+#if SNAPUQ_DSP
+    uint32_t halves;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(halves) : "r"(first), "r"(second));
+    return halves;
+#else
+    return (first & 0xFFFF) | second << 16;
+#endif
+}
+
+static inline uint32_t snapuq_high_halves(uint32_t first, uint32_t second)
+{
+#if SNAPUQ_DSP
+    uint32_t halves;
+    __asm__("pkhtb %0, %2, %1, asr #16" : "=r"(halves) : "r"(first), "r"(second));
+    return halves;
+#else
+    return first >> 16 | (second & UINT32_C(0xFFFF0000));
+#endif
+}
+
 /* sum + the products of the lower and of the upper halves. */
 static inline int32_t snapuq_smlad(uint32_t x, uint32_t y, int32_t sum)
 {
@@ -101,40 +124,7 @@ static inline int32_t snapuq_smlad(uint32_t x, uint32_t y, int32_t sum)
 #endif
 }
 
-/* Saturating sum and difference of four int8. */
-static inline uint32_t snapuq_qadd8(uint32_t x, uint32_t y)
-{
-#if SNAPUQ_DSP
-    uint32_t sum;
-    __asm__("qadd8 %0, %1, %2" : "=r"(sum) : "r"(x), "r"(y));
-    return sum;
-#else
-    uint32_t sum = 0;
-    for (int32_t i = 0; i < 32; i += 8) {
-        const int32_t each = (int8_t)(x >> i) + (int8_t)(y >> i);
-        sum |= (uint32_t)(uint8_t)(each < -128 ? -128 : each > 127 ? 127 : each) << i;
-    }
-    return sum;
-#endif
-}
-
-static inline uint32_t snapuq_qsub8(uint32_t x, uint32_t y)
-{
-#if SNAPUQ_DSP
-    uint32_t difference;
-    __asm__("qsub8 %0, %1, %2" : "=r"(difference) : "r"(x), "r"(y));
-    return difference;
-#else
-    uint32_t difference = 0;
-    for (int32_t i = 0; i < 32; i += 8) {
-        const int32_t each = (int8_t)(x >> i) - (int8_t)(y >> i);
-        difference |= (uint32_t)(uint8_t)(each < -128 ? -128 : each > 127 ? 127 : each) << i;
-    }
-    return difference;
-#endif
-}
-
-/* The larger one of each of four int8. */
+/* The larger (smaller) one of each of four int8. */
 static inline uint32_t snapuq_max8(uint32_t x, uint32_t y)
 {
 #if SNAPUQ_DSP
@@ -148,6 +138,11 @@ static inline uint32_t snapuq_max8(uint32_t x, uint32_t y)
     }
     return max;
 #endif
+}
+
+static inline uint32_t snapuq_min8(uint32_t x, uint32_t y)
+{
+    return ~snapuq_max8(~x, ~y);
 }
 
 static inline int32_t snapuq_saturate8(int32_t value)

@@ -4,6 +4,7 @@ Every function returns None where the packed form could overflow or round otherw
 """
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,14 +82,18 @@ class SnapnnPointwiseS8:
 
 
 @dataclass(frozen=True, eq=False)
-class SnapnnDepthwise3x3S8:
+class SnapnnDepthwiseS8:
     in_h: int
     in_w: int
     channels: int
     out_h: int
     out_w: int
+    kernel_h: int
+    kernel_w: int
     stride_h: int
     stride_w: int
+    dilation_h: int
+    dilation_w: int
     pad_top: int
     pad_left: int
     in_zero_point: int
@@ -158,9 +163,14 @@ def pack_pointwise(layer: ConvS8) -> SnapnnPointwiseS8 | None:
     return SnapnnPointwiseS8(layer.out_h * layer.out_w, layer.in_c, matrix, _range(layer.out))
 
 
-def pack_depthwise3x3(layer: ConvS8) -> SnapnnDepthwise3x3S8 | None:
-    """Of a depthwise 3x3 convolution, a channel from a channel, at least four of them."""
-    taps = np.stack([layer.weights[tap] for tap in TAP_ORDER], axis=1)
+def pack_depthwise(layer: ConvS8) -> SnapnnDepthwiseS8 | None:
+    """Of a depthwise convolution, a channel from a channel, at least four of them."""
+    if is_3x3(layer):
+        taps = np.stack([layer.weights[tap] for tap in TAP_ORDER], axis=1)
+    else:
+        odd = layer.kernel_w % 2
+        even_rows = np.pad(layer.weights, ((0, 0), (0, odd), (0, 0)))
+        taps = even_rows.reshape(-1, layer.in_c).T
     folded = _folded(taps, layer.in_zero_point, layer.out)
     if folded is None:
         return None
@@ -170,13 +180,17 @@ def pack_depthwise3x3(layer: ConvS8) -> SnapnnDepthwise3x3S8 | None:
         starts.append(layer.in_c - QUAD)
     fours = [slice(start, start + QUAD) for start in starts]
     words = [_quad(by_channel[four], bias[four], scales[four]) for four in fours]
-    return SnapnnDepthwise3x3S8(
-        *(layer.in_h, layer.in_w, layer.in_c, layer.out_h, layer.out_w),
-        *(layer.stride_h, layer.stride_w, layer.pad_top, layer.pad_left),
-        in_zero_point=layer.in_zero_point,
+    return SnapnnDepthwiseS8(
+        **_same(SnapnnDepthwiseS8, layer),
+        channels=layer.in_c,
         words=np.concatenate(words),
         range=_range(layer.out),
     )
+
+
+def is_3x3(layer: ConvS8) -> bool:
+    window = (layer.kernel_h, layer.kernel_w, layer.dilation_h, layer.dilation_w)
+    return window == (3, 3, 1, 1)
 
 
 def pack_fully_connected(layer: FullyConnectedS8) -> SnapnnFullyConnectedS8 | None:
@@ -221,11 +235,16 @@ def pack_conv_add(layer: ConvAddS8) -> SnapnnConvAddS8 | None:
 def pack_head(head: HeadS8) -> SnapnnHeadS8:
     projector = np.zeros((head.rank + head.rank % 2, head.in_channels), np.int8)
     projector[: head.rank] = head.projector.reshape(head.rank, head.in_channels)
-    same = {f.name: getattr(head, f.name) for f in fields(SnapnnHeadS8) if hasattr(head, f.name)}
+    same = _same(SnapnnHeadS8, head)
     return SnapnnHeadS8(
         **same | {"projector": _in_turns(projector[::2], projector[1::2])},
         weights=_in_turns(head.mean_weights, head.xi_weights),
     )
+
+
+def _same(packed: type, plain: Any) -> dict[str, Any]:
+    """The fields of a class that a plain layer has too."""
+    return {f.name: getattr(plain, f.name) for f in fields(packed) if hasattr(plain, f.name)}
 
 
 def _scale(multiplier: Multiplier, zero_point: int, bound: int) -> SnapnnScale | None:
@@ -302,12 +321,13 @@ def _blocks(
 
 
 def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.int32]) -> Words:
-    """taps [4 channels, 9] in TAP_ORDER: two taps of a channel in a word, the ninth by channels."""
+    """taps [4 channels, n]: two taps of a channel in a word; one that is left over, by channels."""
     wide = taps.astype(np.int16)
-    pairs = np.ascontiguousarray(wide[:, :8].reshape(QUAD, 4, 2).transpose(1, 0, 2))
-    last = np.ascontiguousarray(wide[[0, 2, 1, 3], 8])
+    even = taps.shape[1] // 2 * 2
+    pairs = wide[:, :even].reshape(QUAD, -1, 2).transpose(1, 0, 2)
+    last = wide[[0, 2, 1, 3], even:]
     parts = (bias, pairs, last, scales)
-    return np.concatenate([np.ascontiguousarray(part).view(np.uint32).ravel() for part in parts])
+    return np.concatenate([part.reshape(-1).view(np.uint32) for part in parts])
 
 
 def _in_turns(a: NDArray[np.int8], b: NDArray[np.int8]) -> Words:

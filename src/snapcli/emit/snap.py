@@ -1,8 +1,9 @@
 """The kernel set `snap`: packed weights for the DSP extension; the rest is the fallback's.
 
 To the fallback go operators without a kernel here (see the cases of _lower), depthwise layers
-that are not 3x3, sums whose operands repeat, and layers whose packed form could overflow or round
-otherwise (emit/packing.py): with an effective scale of one half or more, for example.
+with several outputs per input or fewer than four channels, sums whose operands repeat, and layers
+whose packed form could overflow or round otherwise (emit/packing.py): with an effective scale of
+one half or more, for example.
 """
 
 from typing import Any
@@ -15,10 +16,11 @@ from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.packing import (
     QUAD,
+    is_3x3,
     pack_add,
     pack_conv,
     pack_conv_add,
-    pack_depthwise3x3,
+    pack_depthwise,
     pack_fully_connected,
     pack_head,
     pack_pointwise,
@@ -87,12 +89,12 @@ def _lower(
 
     match kernel:
         case ConvS8() if layer.operator == "DEPTHWISE_CONV_2D":
-            if not _is_3x3(kernel):
+            if not kernel.in_c == kernel.out_c >= QUAD:
                 return None
-            packed = pack_depthwise3x3(kernel)
+            function = "depthwise3x3_s8" if is_3x3(kernel) else "depthwise_s8"
             arguments = (*sources, f"(int8_t *){scratch}", target)
-            rows = 3 * ((kernel.out_w - 1) * kernel.stride_w + 3) * kernel.in_c
-            return made("depthwise3x3_s8", packed, arguments, (_row_slack(kernel),), rows)
+            allowed, rows = (_row_slack(kernel),), _rows_bytes(kernel)
+            return made(function, pack_depthwise(kernel), arguments, allowed, rows)
         case ConvS8():
             pointwise = _is_pointwise(kernel)
             packed = pack_pointwise(kernel) if pointwise else pack_conv(kernel)
@@ -117,11 +119,6 @@ def _lower(
     return None
 
 
-def _is_3x3(kernel: ConvS8) -> bool:
-    window = (kernel.kernel_h, kernel.kernel_w, kernel.dilation_h, kernel.dilation_w)
-    return window == (3, 3, 1, 1) and kernel.in_c == kernel.out_c >= QUAD
-
-
 def _is_pointwise(kernel: ConvS8) -> bool:
     window = (kernel.kernel_h, kernel.kernel_w, kernel.stride_h, kernel.stride_w)
     return window == (1, 1, 1, 1) and (kernel.out_h, kernel.out_w) == (kernel.in_h, kernel.in_w)
@@ -134,6 +131,17 @@ def _same_lengths(kernel: AddS8) -> bool:
 def _columns_bytes(kernel: ConvS8) -> int:
     """SNAPNN_COLUMNS_BYTES"""
     return 36 * -(-kernel.kernel_h * kernel.kernel_w * kernel.in_c // 4)
+
+
+def _rows_bytes(kernel: ConvS8) -> int:
+    """struct snapnn_rows"""
+    reach = (kernel.kernel_w - 1) * kernel.dilation_w + 1
+    columns = (kernel.out_w - 1) * kernel.stride_w + reach
+    return _reach_h(kernel) * columns * kernel.in_c
+
+
+def _reach_h(kernel: ConvS8) -> int:
+    return (kernel.kernel_h - 1) * kernel.dilation_h + 1
 
 
 def _tiled_slack(kernel: ConvS8) -> int:
@@ -152,7 +160,7 @@ def _row_slack(kernel: ConvS8) -> int:
     rows = np.arange(kernel.out_h)
     # The first row of the input that this row of the output is the first to need.
     top = rows * kernel.stride_h - kernel.pad_top
-    fresh = np.maximum(top, np.where(rows > 0, top - kernel.stride_h + 3, 0))
+    fresh = np.maximum(top, np.where(rows > 0, top - kernel.stride_h + _reach_h(kernel), 0))
     first = np.maximum(fresh, 0) * kernel.in_w * kernel.in_c
     ends = (rows + 1) * kernel.out_w
     return _largest_lead(kernel, ends, np.repeat(first, kernel.out_w))

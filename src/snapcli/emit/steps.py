@@ -195,15 +195,12 @@ def lives(
             layer, low = step.layer, lowered[step.layer.name]
             create(layer.target, graph.tensors[layer.target].size_bytes, i)
             sources = [place[graph.stored(source)] for source in layer.sources]
-            for source, allowed in zip(sources, low.slack, strict=True):
-                if source in graph.constants:
-                    continue
+            for source in set(sources) - set(graph.constants):
                 dies[source] = i
-                pair = (layer.target, source)
-                if allowed is None or (sources.count(source) > 1 and None in low.slack):
-                    slack.pop(pair, None)
-                else:
-                    slack[pair] = allowed
+                # A source may be there twice: what either of its readers needs, counts.
+                allowed = [s for name, s in zip(sources, low.slack, strict=True) if name == source]
+                if None not in allowed:
+                    slack[layer.target, source] = max(s for s in allowed if s is not None)
             if low.scratch_bytes:
                 create(layer_scratch(layer.name), low.scratch_bytes, i)
         elif isinstance(step, MoveStep):
