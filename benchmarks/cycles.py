@@ -28,9 +28,9 @@ import re
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import unicorn
@@ -40,6 +40,7 @@ from snapcli import toolchain
 
 OBJDUMP = "arm-none-eabi-objdump"
 PAGE = 4096
+LOADED = 1  # PT_LOAD of an ELF file
 REFILL = 2  # P
 DIVISION = 7
 
@@ -98,21 +99,24 @@ class Instruction:
         count = 2 if self.name.startswith(_TWO_RESULTS) else 1
         return {operand.strip() for operand in self.operands.split(",")[:count]}
 
-    def cycles(self, before: "Instruction | None") -> int:
-        """Without the jump that it may make. before: what ran just before it, if that is known."""
+    def cycles(self, before: "Instruction") -> int:
+        """Without the jump that it may make; before: what ran just before it."""
         if self.name.startswith("v"):
             raise ValueError(f"no timing for floating point: {self.name} {self.operands}")
-        depends = before is not None and bool(self.address & before.results)
-        stall = int(depends and before is not None and not before.is_memory)
+        depends = bool(self.address & before.results)
+        stall = int(depends and not before.is_memory)
         if self.name.startswith(_DOUBLE):
             return 3 + stall
         if self.name.startswith(_MULTIPLE):
             return 1 + len(_REGISTER.findall(self.operands.partition("{")[2])) + stall
         indexed = len(self.address) == 2
         if self.is_single_load or (self.is_single_store and indexed):
-            overlaps = before is not None and before.is_single_load and not depends
+            overlaps = before.is_single_load and not depends
             return (1 if overlaps else 2) + stall
         return _SLOW.get(self.name, 1) + stall
+
+
+NOTHING = Instruction("nop", "")
 
 
 class Image:
@@ -140,18 +144,18 @@ class Image:
 
     def _load(self, data: bytes) -> None:
         """Initialized data lies where it is used, as if the startup code had run."""
-        (start,), (size, count) = (
-            struct.unpack_from("<28xI", data),
-            struct.unpack_from("<42xHH", data),
-        )
-        for index in range(count):
-            kind, offset, at, _, stored, used = struct.unpack_from(
-                "<6I", data, start + index * size
-            )
-            if kind == 1 and used:
-                first, end = at // PAGE * PAGE, -(-(at + used) // PAGE) * PAGE
-                self._uc.mem_map(first, end - first)
-                self._uc.mem_write(at, data[offset : offset + stored])
+        (table,) = struct.unpack_from("<28xI", data)
+        each, count = struct.unpack_from("<42xHH", data)
+        mapped: set[int] = set()  # segments share pages
+        for place in range(table, table + each * count, each):
+            kind, offset, at, _, stored, used = struct.unpack_from("<6I", data, place)
+            if kind != LOADED:
+                continue
+            pages = set(range(at // PAGE * PAGE, at + used, PAGE)) - mapped
+            for page in pages:
+                self._uc.mem_map(page, PAGE)
+            mapped |= pages
+            self._uc.mem_write(at, data[offset : offset + stored])
 
     def read(self, address: int, count: int) -> bytes:
         return bytes(self._uc.mem_read(address, count))
@@ -195,8 +199,7 @@ class Image:
         """(instructions, cycles) of a piece of code that is run from its start to its end."""
         first, end = (bisect.bisect_left(self._addresses, place) for place in (at, at + length))
         piece = self._code[first:end]
-        before: Sequence[Instruction | None] = [None, *piece[:-1]]
-        cycles = sum(one.cycles(last) for one, last in zip(piece, before, strict=True))
+        cycles = sum(one.cycles(last) for last, one in pairwise([NOTHING, *piece]))
         return len(piece), cycles
 
     def _function(self, at: int) -> str:
