@@ -123,7 +123,7 @@ class Image:
     """A linked program in the emulator; symbols: {name: address}."""
 
     def __init__(self, elf: Path) -> None:
-        command = [toolchain.find_tool(OBJDUMP), "-t", "-d", "--no-show-raw-insn", str(elf)]
+        command = [str(toolchain.find_tool(OBJDUMP)), "-t", "-d", "--no-show-raw-insn", str(elf)]
         listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         found = [(int(at, 16), kind, name) for at, kind, name in _SYMBOL.findall(listing)]
         self.symbols = {name: at for at, _, name in found}

@@ -180,7 +180,8 @@ def export_seconds(model: Path, folder: Path) -> float:
 
 def measure_all(models: Path | None, folder: Path) -> tuple[list[Row], list[str]]:
     """All rows, and how long the exports took."""
-    rows, seconds = [], []
+    rows: list[Row] = []
+    seconds: list[str] = []
     with console.progress("bench") as on_progress:
         for model, build in BUILDERS.items():
             path = models / FILES[model] if models else folder / f"{model}.tflite"
@@ -188,7 +189,7 @@ def measure_all(models: Path | None, folder: Path) -> tuple[list[Row], list[str]
                 path.write_bytes(build())
             seconds.append(f"{model} {export_seconds(path, folder):.1f} s")
             for target in TARGETS:
-                found = {}
+                found: dict[str, Measured] = {}
                 for kernels in KERNELS:
                     done = len(rows) + len(found)
                     on_progress(done, len(ANCHORS) * len(KERNELS), f"{model} {target} {kernels}")
@@ -284,7 +285,8 @@ def main(
     print_memory(rows, source)
     print_growth(points)
     console.say(f"snap export-c takes {', '.join(seconds)} on this machine (goal: under 3 s).")
-    missed = [line for one in (*rows, *points) for line in one.missed]
+    missed = [line for row in rows for line in row.missed]
+    missed += [line for point in points for line in point.missed]
     for line in missed:
         console.say(f"missed: {line}")
     if missed:

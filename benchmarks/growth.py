@@ -4,7 +4,6 @@ Every layer has random weights and is lowered by the kernel set `snap`. All of t
 image, of which each is run alone (cycles.py counts); what it computes must be what numpy computes.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +72,6 @@ class Point:
 
     layer: str
     case: Case
-    function: str
     macs: int
     instructions: int
     ratio: float
@@ -112,7 +110,7 @@ def measure_growth(folder: Path) -> list[Point]:
 
     points: list[Point] = []
     base = 1.0
-    for i, ((name, case), graph, made) in enumerate(zip(cases, graphs, lowered, strict=True)):
+    for i, ((name, case), graph) in enumerate(zip(cases, graphs, strict=True)):
         x = rng.integers(-128, 128, (1, *graph.tensors["x"].shape)).astype(np.int8)
         image.write(image.symbols["input"], x.tobytes())
         instructions = image.count(f"run_{i}").instructions.total()
@@ -120,9 +118,7 @@ def measure_growth(folder: Path) -> list[Point]:
         exact = output == graph.run(x, ["y"])["y"].tobytes()
         each = instructions / graph.macs
         base = each if case.what == "base" else base
-        function = re.match(r"\w+", made.call)
-        assert function
-        points.append(Point(name, case, function[0], graph.macs, instructions, each / base, exact))
+        points.append(Point(name, case, graph.macs, instructions, each / base, exact))
     return points
 
 

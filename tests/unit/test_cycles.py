@@ -1,7 +1,6 @@
 """The timing rules of benchmarks/cycles.py, on the examples that Arm's manual gives."""
 
 import pytest
-
 from benchmarks.cycles import NOTHING, Instruction
 
 
