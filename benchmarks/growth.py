@@ -178,7 +178,7 @@ def _program(kernels: KernelSet, graphs: Sequence[Graph], lowered: Sequence[Lowe
         "int8_t output": max(graph.tensors["y"].size_bytes for graph in graphs),
         "uint8_t scratch": max(made.scratch_bytes for made in lowered),
     }
-    parts = ['#include "port.h"\n', kernels.prelude]
+    parts = ['#include "port.h"\n#include "snapuq.h"\n', kernels.prelude]
     parts += [f"static _Alignas(8) {name}[{size}];\n" for name, size in sizes.items()]
     for i, made in enumerate(lowered):
         parts.append(made.definitions)
