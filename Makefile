@@ -35,7 +35,7 @@ soak: setup ## Run a million inferences on this machine and 10,000 on the emulat
 figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py
 
-bench: setup ## Print flash, arena and instructions against TFLite-Micro; MODELS=DIR takes the real models.
+bench: setup ## Print speed and memory against TFLite-Micro, and growth; MODELS=DIR takes the real models.
 	@$(VENV)/bin/python benchmarks/engines.py $(if $(MODELS),--models $(MODELS))
 
 attach-speed: setup ## Print how long attach takes and what its heads cost; MODELS=DIR as for bench.
