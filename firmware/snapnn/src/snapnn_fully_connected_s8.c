@@ -2,7 +2,7 @@
 #include "snapnn_row.h"
 
 /* Rounds once, half away from zero, unlike a convolution. */
-static inline int32_t finish_once(int32_t accumulator, const struct snapnn_scale *scale,
+static int32_t finish_once(int32_t accumulator, const struct snapnn_scale *scale,
                                   int32_t zero_point)
 {
     const int64_t product = (int64_t)accumulator * scale->multiplier;

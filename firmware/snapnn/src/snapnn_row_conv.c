@@ -1,6 +1,8 @@
 #include "snapnn_row.h"
 
-static inline int32_t finish(int32_t accumulator, const struct snapnn_scale *scale, int32_t extra)
+#include "snapnn_scale.h"
+
+static int32_t finish(int32_t accumulator, const struct snapnn_scale *scale, int32_t extra)
 {
     (void)extra;
     return snapuq_saturate8(snapnn_scaled(accumulator, scale));
