@@ -99,7 +99,9 @@ def wide_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def _stacked(cells: Sequence[str], height: int) -> list[str]:
-    return ["\n".join(cells[i : i + height]) for i in range(0, len(cells), height)]
+    # The last cell is as high as the others: a name above it would stand at its bottom.
+    filled = [*cells, *[""] * (-len(cells) % height)]
+    return ["\n".join(filled[i : i + height]) for i in range(0, len(filled), height)]
 
 
 def _table_width(rows: Sequence[Sequence[str]]) -> int:
