@@ -55,7 +55,7 @@ def _profile(report: "BenchReport") -> None:
         [(c.name, f"{c.calls}", *_bounded(c, report)) for c in report.kernels],
     )
     if _bounds(report):
-        console.say("bound: instructions per MAC of the kernel's inner loop, and nothing else.")
+        console.say("bound: instructions per MAC of the kernel's inner loop alone.")
 
 
 def _bounds(report: "BenchReport") -> tuple[str, ...]:
