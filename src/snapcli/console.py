@@ -31,6 +31,8 @@ from snapcli.progress import OnProgress, silent
 
 _FILE_WIDTH = 160
 _TREE_WIDTH = 1000
+_BORDER = 3  # columns of a line and the blanks beside it
+_STACKED = 3
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text, each with its style."""
@@ -85,14 +87,42 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     _print_table(title, view, rows)
 
 
+def wide_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Many columns: where they are too wide, two neighbours or three share one, the second under
+    the first, so that nothing is cut off."""
+    for height in range(1, _STACKED + 1):
+        head, *body = (_stacked(row, height) for row in (columns, *rows))
+        if _table_width([head, *body]) <= width():
+            break
+    view = Table(*map(escape, head), box=box.ROUNDED, header_style="dim", show_lines=height > 1)
+    _print_table(title, view, body, whole=height == 1)
+
+
+def _stacked(cells: Sequence[str], height: int) -> list[str]:
+    # The last cell is as high as the others: a name above it would stand at its bottom.
+    filled = [*cells, *[""] * (-len(cells) % height)]
+    return ["\n".join(filled[i : i + height]) for i in range(0, len(filled), height)]
+
+
+def _table_width(rows: Sequence[Sequence[str]]) -> int:
+    widest = (
+        max(len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(*rows, strict=True)
+    )
+    return sum(width + _BORDER for width in widest) + 1
+
+
 def pairs(title: str, rows: Sequence[tuple[str, str]]) -> None:
     """Names and their values."""
     view = Table("", "", box=box.ROUNDED, show_header=False)
     _print_table(title, view, rows)
 
 
-def _print_table(title: str, view: Table, rows: Sequence[Sequence[str]]) -> None:
-    view.columns[0].no_wrap = True
+def _print_table(
+    title: str, view: Table, rows: Sequence[Sequence[str]], whole: bool = True
+) -> None:
+    """whole: no line of the first column is broken."""
+    view.columns[0].no_wrap = whole
     for column in view.columns[1:]:
         # A path that is cut off is no path.
         column.overflow = "fold"

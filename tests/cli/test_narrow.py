@@ -1,13 +1,16 @@
-"""A terminal of 80 columns loses nothing."""
+"""A terminal of 80 columns loses nothing; the widest tables get by with 60."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from snapcli import console
+from snapcli.cli import measured
 from tests.conftest import snap
 from tests.unit.emit.test_program import separable_tflite
+from tests.unit.stages.board_report import report
 
 WIDTH = 80
 
@@ -37,3 +40,24 @@ def test_explain_fits_the_whole_arena(model: str, tmp_path: Path) -> None:
     pictures = [line.split("│")[4] for line in table]
     assert any(picture[1] == "#" for picture in pictures)
     assert any(picture[-2] in "#-" for picture in pictures)
+
+
+@pytest.mark.parametrize(("width", "lines"), [(160, 1), (100, 2), (60, 3)])
+def test_a_profile_folds_its_columns(
+    width: int,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(console, "_FILE_WIDTH", width)
+    emulated = replace(report(counter="instructions"), timing_us=None)
+    name = "block1_spatial DEPTHWISE_CONV_2D"
+    first = replace(emulated.steps[0], name=name, kernel="snapnn_depthwise_3x3_s8")
+    measured.bench(replace(emulated, steps=(first, *emulated.steps[1:])), profile=True)
+    table = capsys.readouterr().out.partition("order of work\n")[2].partition("kernels\n")[0]
+    assert all(len(line) <= width for line in table.splitlines())
+    assert "…" not in table
+    words = set(table.split())
+    figures = ("200", "600", "60.0", "3.00", "0.80", "3.75")
+    assert {*name.split(), first.kernel, "backbone", *figures} <= words
+    assert table.partition("├")[0].count("│\n") == lines  # the names of the columns

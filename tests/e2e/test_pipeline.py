@@ -130,7 +130,7 @@ def test_quantize_reports_the_drift(finished: Finished) -> None:
 
 def test_bench_reports_what_was_measured(finished: Finished) -> None:
     report = finished.outcomes["bench"].json
-    assert report["schema"] == 2
+    assert report["schema"] == 3
     assert report == read(finished.workspace, "bench/qemu-m4-001.json")
     assert report["bit_exact"] == report["inputs"] == INPUTS
     assert report["counter"] == "instructions"
@@ -152,6 +152,15 @@ def test_bench_reports_what_was_measured(finished: Finished) -> None:
     for name, stage in stages.items():
         mine = [step["mean"] for step in report["steps"] if step["stage"] == name]
         assert sum(mine) == pytest.approx(stage["mean"])
+    kernels = report["kernels"]
+    assert sum(kernel["calls"] for kernel in kernels) == len(report["steps"])
+    assert sum(kernel["share"] for kernel in kernels) == pytest.approx(1)
+    assert [kernel["mean"] for kernel in kernels] == sorted(k["mean"] for k in kernels)[::-1]
+    # No kernel is quicker than its inner loop, and the digits' main ones come near to it.
+    bounded = {k["name"]: k["times_bound"] for k in kernels if k["bound"]}
+    assert {"snapnn_pointwise_s8", "snapnn_depthwise_3x3_s8"} <= set(bounded)
+    assert all(times > 1 for times in bounded.values())
+    assert bounded["snapnn_pointwise_s8"] < 2
     # Probes cost a little, and what no step covers is a little too.
     assert sum(s["mean"] for s in stages.values()) == pytest.approx(timing["mean"], rel=0.01)
     stack = report["stack"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "snap bench",
     "snap bench --inputs 1000 --json",
-    "snap bench --port /dev/ttyACM0 --layers",
+    "snap bench --port /dev/ttyACM0 --profile",
     "snap bench --target small-mcu --power-trace trace.csv --supply-voltage 3.3",
     "snap bench --stream --limit 1000",
 )
@@ -36,7 +36,12 @@ def bench(
     warmup: Annotated[
         int | None, typer.Option(help="Inferences before the timed ones: 100 on a board.")
     ] = None,
-    layers: Annotated[bool, typer.Option("--layers", help="Show every layer's cost.")] = False,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile", help="Show every layer and kernel, and how far each is from its bound."
+        ),
+    ] = False,
     power_trace: Annotated[
         Path | None,
         typer.Option(
@@ -65,7 +70,7 @@ def bench(
     from snapcli.stages.recipe import run_recipe
 
     timed = {"--inputs": inputs, "--warmup": warmup, "--power-trace": power_trace}
-    timed["--layers"] = layers or None
+    timed["--profile"] = profile or None
     _refuse(timed if stream else {"--split": split, "--limit": limit}, stream)
     if supply_voltage is not None and power_trace is None:
         raise UsageError("--supply-voltage is for a power trace", "Give --power-trace as well.")
@@ -83,7 +88,7 @@ def bench(
     trace = PowerTrace(power_trace, supply_voltage) if power_trace else None
     with console.progress("bench") as on_progress:
         report = stage(chosen, target, options, port, trace, on_progress)
-    console.print_json(report) if json else measured.bench(report, layers)
+    console.print_json(report) if json else measured.bench(report, profile)
 
 
 def _refuse(options: Mapping[str, object], stream: bool) -> None:

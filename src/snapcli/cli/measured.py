@@ -9,7 +9,7 @@ from snapcli.cli.render import notes, percent, plural, size, within
 
 if TYPE_CHECKING:
     from snapcli.metrics.timing import Timing
-    from snapcli.stages.bench_report import BenchReport, Cost
+    from snapcli.stages.bench_report import BenchReport, BoundedCost, Cost
     from snapcli.stages.stream import SegmentReport, StreamReport
 
 _SHOWN_STEPS = 10
@@ -17,7 +17,8 @@ _HISTOGRAM_LINES = 4
 _BAR = 20
 
 
-def bench(report: "BenchReport", all_steps: bool) -> None:
+def bench(report: "BenchReport", profile: bool) -> None:
+    """profile: every step and kernel, not only the most expensive steps."""
     notes(report.notes)
     console.pairs(
         f"bench: {report.run} on {report.target} ({report.part})",
@@ -29,17 +30,58 @@ def bench(report: "BenchReport", all_steps: bool) -> None:
         ("stage", report.counter, *_us_column(report), "share", ""),
         [_row(cost, report, cost.name) for cost in report.stages],
     )
+    if profile:
+        _profile(report)
+        return
     steps = sorted(report.steps, key=lambda cost: -cost.mean)
-    if all_steps:
-        title, steps = "layers, in the order of work", list(report.steps)
-    else:
-        title = f"the {_SHOWN_STEPS} most expensive layers (all: --layers)"
-        steps = steps[:_SHOWN_STEPS]
     console.table(
-        title,
+        f"the {_SHOWN_STEPS} most expensive layers (all, and kernels: --profile)",
         ("layer", "stage", report.counter, *_us_column(report), "per MAC", "share", ""),
-        [_row(cost, report, cost.name, cost.stage) for cost in steps],
+        [_row(cost, report, cost.name, cost.stage) for cost in steps[:_SHOWN_STEPS]],
     )
+
+
+def _profile(report: "BenchReport") -> None:
+    """Where the counts go, by step and by kernel, and how far each is from its inner loop."""
+    columns = ("MAC", report.counter, *_us_column(report), "share", "per MAC", *_bounds(report))
+    console.wide_table(
+        "layers, in the order of work",
+        ("layer", "kernel", "stage", *columns),
+        [(c.name, c.kernel, c.stage, *_bounded(c, report)) for c in report.steps],
+    )
+    console.wide_table(
+        "kernels",
+        ("kernel", "calls", *columns),
+        [(c.name, f"{c.calls}", *_bounded(c, report)) for c in report.kernels],
+    )
+    if _bounds(report):
+        console.say("bound: instructions per MAC of the kernel's inner loop alone.")
+
+
+def _bounds(report: "BenchReport") -> tuple[str, ...]:
+    """The columns of the bound; a bound in instructions says nothing of how far cycles are."""
+    if not any(cost.bound for cost in report.kernels):
+        return ()
+    counted = any(cost.times_bound for cost in report.kernels)
+    return ("bound", "x bound") if counted else ("bound, instructions",)
+
+
+def _bounded(cost: "BoundedCost", report: "BenchReport") -> tuple[str, ...]:
+    """The cells from the work on."""
+    cells = [f"{cost.macs:,}" if cost.macs else "", f"{cost.mean:,.0f}", *_us(cost, report)]
+    cells += [percent(cost.share), _decimals(cost.per_mac)]
+    ends = (cost.bound, cost.times_bound)
+    return (*cells, *map(_decimals, ends[: len(_bounds(report))]))
+
+
+def _decimals(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _us(cost: "Cost", report: "BenchReport") -> tuple[str, ...]:
+    if not report.timing_us:
+        return ()
+    return (f"{cost.mean * report.timing_us.mean / report.timing.mean:,.1f}",)
 
 
 def _times(report: "BenchReport") -> list[tuple[str, str]]:
@@ -131,11 +173,9 @@ def _us_column(report: "BenchReport") -> tuple[str, ...]:
 
 
 def _row(cost: "Cost", report: "BenchReport", *names: str) -> tuple[str, ...]:
-    cells = [*names, f"{cost.mean:,.0f}"]
-    if report.timing_us:
-        cells.append(f"{cost.mean * report.timing_us.mean / report.timing.mean:,.1f}")
+    cells = [*names, f"{cost.mean:,.0f}", *_us(cost, report)]
     if len(names) > 1:
-        cells.append(f"{cost.mean / cost.macs:.2f}" if cost.macs else "")
+        cells.append(_decimals(cost.per_mac))
     return (*cells, percent(cost.share), bar(cost.share, _BAR))
 
 

@@ -10,6 +10,13 @@ from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import map_fields
 from snapcli.score.maps import THIRD, tap_of
 
+_ARGMAX = "snapuq_argmax_s8"
+
+
+def closing_kernels(monitor: Monitor) -> list[str]:
+    """Of the steps in header.CLOSING: the C function that gives each its result."""
+    return [_ARGMAX, _map_function(monitor.decision.map)]
+
 
 def finish(monitor: Monitor, program: Program) -> list[str]:
     """The end of snap_model.c, which can also do without heads and tells a probe."""
@@ -33,7 +40,7 @@ def finish(monitor: Monitor, program: Program) -> list[str]:
 def classify(logits: str) -> list[str]:
     """logits: the pointer to them. The class, and the logits themselves, into the result."""
     return [
-        f"    result->predicted = snapuq_argmax_s8({logits}, SNAP_MODEL_CLASSES);",
+        f"    result->predicted = {_ARGMAX}({logits}, SNAP_MODEL_CLASSES);",
         "    for (int32_t i = 0; i < SNAP_MODEL_CLASSES; i++) {",
         f"        result->logits[i] = {logits}[i];",
         "    }",
@@ -83,13 +90,18 @@ def _kind(device_map: DeviceMap) -> str:
     return "logistic" if isinstance(device_map, MapLogistic) else "isotonic"
 
 
+def _map_function(device_map: DeviceMap) -> str:
+    return f"snapuq_map_{_kind(device_map)}_q16"
+
+
 def _uncertainty(monitor: Monitor, logits: str) -> list[str]:
     decision = monitor.decision
+    function = _map_function(decision.map)
     of_logits = f"&confidence, {logits}, result->predicted"
     if not isinstance(decision.map, Gated):
         return [
             "    result->uncertainty_q16 =",
-            f"        snapuq_map_{_kind(decision.map)}_q16(&map, result->score_q16,",
+            f"        {function}(&map, result->score_q16,",
             f"            snapuq_doubt_q16({of_logits}, settings->alpha_q16));",
         ]
     inputs = [_gate_input(name, decision.third, of_logits) for name in decision.map.inputs]
@@ -97,7 +109,7 @@ def _uncertainty(monitor: Monitor, logits: str) -> list[str]:
     return [
         *(lines if inputs else []),
         "    result->uncertainty_q16 =",
-        f"        snapuq_map_gated_q16(&map, {'input_q16' if inputs else '0'},",
+        f"        {function}(&map, {'input_q16' if inputs else '0'},",
         f"            snapuq_error_logit_q16({of_logits}, {luts.LOG2}));",
     ]
 

@@ -1,17 +1,23 @@
 """What makes an exported folder stand alone: README.md, Makefile, CMakeLists.txt."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from snapcli.config import CMSIS_NN
+from snapcli.emit.bounds import bounds
+from snapcli.emit.decision import closing_kernels
 from snapcli.emit.header import CLOSING, c_type, input_functions, output_functions
+from snapcli.emit.model import step_calls
 from snapcli.emit.program import Program
 from snapcli.emit.steps import LayerStep, stages
+from snapcli.graph.monitor import Monitor
 from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
 KERNELS = "kernels"
 THIRD_PARTY = f"{KERNELS}/{CMSIS_NN}/Source"
+_CALLED = re.compile(r"\b(\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -29,18 +35,45 @@ class LayerRow:
 
 @dataclass(frozen=True)
 class StepRow:
-    """What a device counts on its own: a step and its stage."""
+    """What a device counts on its own: a step and its stage.
+
+    kernel: the C function that computes it, the first where several do: the residuals of a head,
+    which its energy follows. macs: multiply-accumulates, 0 for what is no layer. bound:
+    instructions per MAC of the kernel's inner loop, None where it is not known.
+    """
 
     name: str
     stage: str
+    kernel: str
+    macs: int
+    bound: float | None
 
 
-def step_rows(program: Program) -> tuple[StepRow, ...]:
-    """All that a probe is told of, in that order; none without a monitor, which has no probe."""
-    if program.body is None:
+def step_rows(
+    program: Program, monitor: Monitor | None, library: Mapping[str, str]
+) -> tuple[StepRow, ...]:
+    """All that a probe is told of, in that order; none without a monitor, which has no probe.
+
+    library: {path: C text} of the kernels, of which some say how long their inner loops are.
+    """
+    if monitor is None:
         return ()
-    named = zip((step.label for step in program.steps), stages(program.steps), strict=True)
-    return tuple(StepRow(name, stage) for name, stage in (*named, *CLOSING.items()))
+    names = [*(step.label for step in program.steps), *CLOSING]
+    parts = [*stages(program.steps), *CLOSING.values()]
+    kernels = [_called(step_calls(step, program)[0]) for step in program.steps]
+    kernels += closing_kernels(monitor)
+    macs = [step.layer.macs if isinstance(step, LayerStep) else 0 for step in program.steps]
+    macs += [0] * len(CLOSING)
+    known = bounds(kernels, library)
+    rows = zip(names, parts, kernels, macs, strict=True)
+    return tuple(StepRow(*row, known.get(row[2])) for row in rows)
+
+
+def _called(statement: str) -> str:
+    """The outer of the functions that a statement of C calls."""
+    found = _CALLED.search(statement)
+    assert found, statement
+    return found[1]
 
 
 def layer_rows(program: Program) -> tuple[LayerRow, ...]:

@@ -102,8 +102,9 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
     steps = program.steps
     for i, step in enumerate(steps):
         following = steps[i + 1] if i + 1 < len(steps) else None
+        calls = [f"    {call}" for call in step_calls(step, program)]
         if isinstance(step, LayerStep | MoveStep):
-            lines.append(f"    {_network_call(step, program)}")
+            lines += calls
             if trace:
                 lines.append(f"    {_trace(i, step, program)}")
             if monitor:
@@ -112,7 +113,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
         assert monitor is not None
         if i == 0 or isinstance(steps[i - 1], LayerStep | MoveStep):
             lines.append(f"#ifndef {WITHOUT_HEADS}")
-        lines += [f"    {call}" for call in monitor_calls(step, program)]
+        lines += calls
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
         lines.append(f"    snapuq_mark(probe, {i});")
@@ -142,12 +143,15 @@ def _pointers(program: Program) -> list[str]:
     return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
 
 
-def _network_call(step: LayerStep | MoveStep, program: Program) -> str:
+def step_calls(step: Step, program: Program) -> tuple[str, ...]:
+    """The statements that compute a step."""
     if isinstance(step, LayerStep):
-        return program.lowered[step.layer.name].call
+        return (program.lowered[step.layer.name].call,)
+    if not isinstance(step, MoveStep):
+        return monitor_calls(step, program)
     name, to = program.pointers[step.target], program.full.offsets[moved(step.target)]
     size = program.graph.tensors[step.target].size_bytes
-    return f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));"
+    return (f"{name} = snapuq_move_s8({name}, {size}, (int8_t *)(base + {to}));",)
 
 
 def _trace(index: int, step: Step, program: Program) -> str:

@@ -14,7 +14,15 @@ from snapcli.errors import UsageError
 from snapcli.metrics.timing import Timing, timing
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
-from snapcli.stages.bench_report import PROFILED, SCHEMA, BenchReport, stage_costs, step_costs
+from snapcli.stages.bench_report import (
+    INSTRUCTIONS,
+    PROFILED,
+    SCHEMA,
+    BenchReport,
+    kernel_costs,
+    stage_costs,
+    step_costs,
+)
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.energy import PowerTrace, with_energy
 from snapcli.stages.exact import Reference, check_exact
@@ -135,7 +143,7 @@ def _report(
 ) -> BenchReport:
     hello, stack, counted = measured.hello, measured.stack, measured.timing
     size = ImageSize(**firmware.sizes["size"])
-    steps = step_costs(measured.profiles, firmware.exported)
+    steps = step_costs(measured.profiles, firmware.exported, hello.counter_unit)
     macs = firmware.monitor.body.graph.macs
     us = microseconds(hello)
     return BenchReport(
@@ -161,6 +169,7 @@ def _report(
         heads_overhead=counted.mean / plain.timing.mean - 1 if plain else None,
         stages=stage_costs(steps),
         steps=steps,
+        kernels=kernel_costs(steps, hello.counter_unit),
         size=size,
         size_without_heads=ImageSize(**firmware.sizes["size_without_heads"]),
         flash_limit_bytes=firmware.target.flash_bytes,
@@ -174,7 +183,7 @@ def _report(
 
 def microseconds(hello: Hello) -> float | None:
     """Of one unit of the counter; None where it counts instructions, which are no time."""
-    if hello.is_emulator or hello.counter_unit == "instructions":
+    if hello.is_emulator or hello.counter_unit == INSTRUCTIONS:
         return None
     # A count has counter_step units, and counter_hz counts are a second.
     return 1e6 / (hello.counter_step * hello.counter_hz)

@@ -12,23 +12,53 @@ from snapcli.metrics.power import Energy
 from snapcli.metrics.timing import Histogram, Timing
 from snapcli.stages.flash import ImageSize
 
-SCHEMA = 2
+SCHEMA = 3
 # Inputs whose steps are counted one by one.
 PROFILED = 10
+# The unit of an emulator's counter, in which bounds are written, too.
+INSTRUCTIONS = "instructions"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one step of the network, or of a stage: its mean count, and its share of all.
+    """Of a stage, a step or a kernel: its mean count, and its share of all.
 
     macs: multiply-accumulates, 0 for what is no layer.
     """
 
     name: str
-    stage: str
     mean: float
     share: float
     macs: int
+
+    @property
+    def per_mac(self) -> float | None:
+        return self.mean / self.macs if self.macs else None
+
+
+@dataclass(frozen=True)
+class BoundedCost(Cost):
+    """bound: instructions per MAC of the kernel's inner loop, None where it is not known.
+    times_bound: how many times the bound a MAC takes; only where instructions are counted.
+    """
+
+    bound: float | None
+    times_bound: float | None
+
+
+@dataclass(frozen=True)
+class StepCost(BoundedCost):
+    """Of one step of the network; kernel: the C function that computes it."""
+
+    stage: str
+    kernel: str
+
+
+@dataclass(frozen=True)
+class KernelCost(BoundedCost):
+    """Of all steps that a C function computes; calls: how many they are."""
+
+    calls: int
 
 
 @dataclass(frozen=True)
@@ -36,7 +66,7 @@ class BenchReport:
     """counter says what timings count: instructions (emulator), cycles or nanoseconds (board).
     timing_us is the same in microseconds, None for instructions, which are no time.
 
-    steps and stages come from a few runs with a probe, whose own counts are among them.
+    stages, steps and kernels come from a few runs with a probe, whose own counts are among them.
 
     ram_used_bytes: static data and the stack that was really used; size.ram_bytes has the
     reserved one. heads_overhead is the mean over the same inputs against the image without heads,
@@ -66,7 +96,8 @@ class BenchReport:
     timing_without_heads: Timing | None
     heads_overhead: float | None
     stages: tuple[Cost, ...]
-    steps: tuple[Cost, ...]
+    steps: tuple[StepCost, ...]
+    kernels: tuple[KernelCost, ...]
     size: ImageSize
     size_without_heads: ImageSize
     flash_limit_bytes: int
@@ -77,34 +108,58 @@ class BenchReport:
     notes: tuple[str, ...]
 
 
-def step_costs(profiles: Sequence[Profile], exported: Mapping[str, Any]) -> tuple[Cost, ...]:
+def step_costs(
+    profiles: Sequence[Profile], exported: Mapping[str, Any], counter: str
+) -> tuple[StepCost, ...]:
     """In the order of work, named as export-c named them."""
     means = np.mean([profile.step_counts for profile in profiles], axis=0)
     total = max(float(means.sum()), 1.0)
-    macs = {f"{row['name']} {row['operator']}": row["macs"] for row in exported["layers"]}
-    return tuple(
-        Cost(
-            step["name"], step["stage"], float(mean), float(mean) / total, macs.get(step["name"], 0)
-        )
-        for step, mean in zip(exported["steps"], means, strict=True)
-    )
-
-
-def stage_costs(steps: tuple[Cost, ...]) -> tuple[Cost, ...]:
-    """The sums of each stage, in the order in which they first come."""
     found = []
-    for stage in dict.fromkeys(step.stage for step in steps):
-        mine = [step for step in steps if step.stage == stage]
+    for step, mean in zip(exported["steps"], means.tolist(), strict=True):
+        cost = Cost(step["name"], mean, mean / total, step["macs"])
+        times = _times_bound(cost, step["bound"], counter)
         found.append(
-            Cost(
-                name=stage,
-                stage=stage,
-                mean=sum(step.mean for step in mine),
-                share=sum(step.share for step in mine),
-                macs=sum(step.macs for step in mine),
+            StepCost(
+                **vars(cost),
+                bound=step["bound"],
+                times_bound=times,
+                stage=step["stage"],
+                kernel=step["kernel"],
             )
         )
     return tuple(found)
+
+
+def _times_bound(cost: Cost, bound: float | None, counter: str) -> float | None:
+    if cost.per_mac is None or bound is None or counter != INSTRUCTIONS:
+        return None
+    return cost.per_mac / bound
+
+
+def stage_costs(steps: Sequence[StepCost]) -> tuple[Cost, ...]:
+    """The sums of each stage, in the order in which they first come."""
+    stages = dict.fromkeys(step.stage for step in steps)
+    return tuple(_sum(name, [s for s in steps if s.stage == name]) for name in stages)
+
+
+def kernel_costs(steps: Sequence[StepCost], counter: str) -> tuple[KernelCost, ...]:
+    """The sums of each kernel, the most expensive first."""
+    found = []
+    for name in dict.fromkeys(step.kernel for step in steps):
+        mine = [step for step in steps if step.kernel == name]
+        cost, bound = _sum(name, mine), mine[0].bound
+        times = _times_bound(cost, bound, counter)
+        found.append(KernelCost(**vars(cost), bound=bound, times_bound=times, calls=len(mine)))
+    return tuple(sorted(found, key=lambda cost: -cost.mean))
+
+
+def _sum(name: str, costs: Sequence[Cost]) -> Cost:
+    return Cost(
+        name=name,
+        mean=sum(cost.mean for cost in costs),
+        share=sum(cost.share for cost in costs),
+        macs=sum(cost.macs for cost in costs),
+    )
 
 
 def report_from(values: Any) -> BenchReport:
@@ -124,7 +179,9 @@ def report_from(values: Any) -> BenchReport:
             **values,
             **{name: timed(values[name]) for name in ("timing", "timing_us")},
             "timing_without_heads": timed(values["timing_without_heads"]),
-            **{name: tuple(Cost(**c) for c in values[name]) for name in ("stages", "steps")},
+            "stages": tuple(Cost(**cost) for cost in values["stages"]),
+            "steps": tuple(StepCost(**cost) for cost in values["steps"]),
+            "kernels": tuple(KernelCost(**cost) for cost in values["kernels"]),
             "size": ImageSize(**values["size"]),
             "size_without_heads": ImageSize(**values["size_without_heads"]),
             "stack": Stack(**values["stack"]),

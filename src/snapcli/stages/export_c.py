@@ -47,7 +47,7 @@ from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.targets import Target, load_target
 
-SCHEMA = 1
+SCHEMA = 2
 _ARM_CALL = re.compile(r"^ +(arm_\w+)\(", re.MULTILINE)
 REPORT = "export.json"
 # Inputs of the self-test: at most so many, and so many bytes, but at least one.
@@ -264,7 +264,8 @@ def _write(
         flash_bytes=flash_bytes,
         flash_measured=measured,
         layers=layer_rows(program),
-        steps=step_rows(program),
+        # The counted loops are those of the DSP extension.
+        steps=step_rows(program, monitor, library if target.has_dsp else {}),
         files=tuple(sorted([*files, "README.md"])),
     )
     # Where it lies is not part of what it is: the same model gives the same bytes anywhere.

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from snapcli.device import Client, Emulator, Hello, find_port, open_port
-from snapcli.errors import CheckError, DeviceError
+from snapcli.errors import ArtifactError, CheckError, DeviceError
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import check_of, pack_settings
 from snapcli.runs import Run, read_json
 from snapcli.stages.deployed import Deployed, deployed
+from snapcli.stages.export_c import REPORT, SCHEMA
 from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS
 from snapcli.stages.recipe import run_recipe
 from snapcli.targets import Target, load_target
@@ -68,13 +69,19 @@ def target_at(run: Run, target_name: str | None, port: str | None) -> Target:
 def built_firmware(run: Run, target: Target) -> Firmware:
     # What the image computes is about to be compared bit for bit, which says more than its hash.
     folder = run.inputs(f"flash/{target.name}", judged_later=f"{WITH_HEADS}.elf")
+    exported = read_json(run.inputs(f"export-c/{target.name}") / REPORT)
+    if exported.get("schema") != SCHEMA:
+        raise ArtifactError(
+            "that C was exported by another version of snap",
+            f"Export and build it again: {run.remedy(f'export-c/{target.name}')}",
+        )
     return Firmware(
         run=run,
         target=target,
         deployed=deployed(run),
         folder=folder,
         sizes=read_json(folder / "size.json"),
-        exported=read_json(run.inputs(f"export-c/{target.name}") / "export.json"),
+        exported=exported,
     )
 
 

@@ -46,6 +46,11 @@ class Target:
     limits_of: str | None = None  # the target whose memory an emulated one enforces
     flashing: Flashing | None = None  # None: there is no board to flash
 
+    @property
+    def has_dsp(self) -> bool:
+        """Whether the core has the DSP extension, for which the kernels have loops of their own."""
+        return self.core != "Cortex-M0+"
+
 
 def target_names() -> list[str]:
     """All known targets, sorted."""

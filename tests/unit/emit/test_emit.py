@@ -13,12 +13,15 @@ from scipy.special import softmax
 
 from snapcli import fixedpoint as fx
 from snapcli.assets import asset_dir
-from snapcli.emit import Emitted, Reference, build_program, emit_model
+from snapcli.emit import Emitted, KernelSet, Reference, build_program, emit_model
+from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.folder import step_rows
+from snapcli.emit.snap import Snap
 from snapcli.graph import Layer, Tensor
 from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.monitor import DeviceScores, Monitor
 from snapcli.graph.reader import read_tflite
+from snapcli.kernels import snapnn_files
 from snapcli.score.maps import SCORE
 
 from ...golden.tflite_op import flatbuffer
@@ -318,7 +321,7 @@ def test_every_step_is_marked_when_it_ends(
     head: str, expected: str, defines: tuple[str, ...], tmp_path: Path, library: list[str]
 ) -> None:
     monitor = tiny_monitor(head=head)
-    rows = step_rows(build_program(monitor.body.graph, monitor.body, Reference()))
+    rows = step_rows(build_program(monitor.body.graph, monitor.body, Reference()), monitor, {})
     assert "".join(row.stage[0].upper() for row in rows) == expected.replace(" ", "")
     program = build(monitor, tmp_path, library, *defines)
     (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
@@ -326,6 +329,33 @@ def test_every_step_is_marked_when_it_ends(
         i for i, row in enumerate(rows) if not defines or row.stage in ("backbone", "classifier")
     ]
     assert found["step"][: found["marks"]].tolist() == done
+
+
+@pytest.mark.parametrize(
+    ("kernels", "stem", "has_bound"),
+    [
+        (Reference(), "snapuq_conv_s8", False),
+        (Snap(Reference()), "snapnn_conv_s8", True),
+        (CmsisNn(Reference()), "arm_convolve_s8", False),
+    ],
+    ids=lambda given: getattr(given, "name", None),
+)
+def test_every_step_knows_its_kernel(kernels: KernelSet, stem: str, has_bound: bool) -> None:
+    monitor = tiny_monitor("mahalanobis")
+    program = build_program(monitor.body.graph, monitor.body, kernels)
+    rows = {row.name: row for row in step_rows(program, monitor, snapnn_files())}
+    text = emit_model(program, monitor, random_inputs(1)).files["snap_model.c"]
+    assert all(f"{row.kernel}(" in text for row in rows.values())
+    assert rows["stem CONV_2D"].kernel == stem
+    assert (rows["stem CONV_2D"].bound is not None) == has_bound
+    assert "residual" in rows["block head"].kernel
+    assert rows["block distance"].kernel == "snapuq_mahalanobis_s8"
+    assert [rows[name].kernel for name in ("class", "map")] == [
+        "snapuq_argmax_s8",
+        "snapuq_map_gated_q16",
+    ]
+    assert sum(row.macs for row in rows.values()) == program.graph.macs
+    assert step_rows(build_program(monitor.body.graph, None, kernels), None, {}) == ()
 
 
 def test_the_same_monitor_gives_the_same_bytes() -> None:

@@ -1,30 +1,36 @@
 """The report of a bench on a board that nobody has."""
 
+from typing import Any
+
 import numpy as np
 
 from snapcli.device import Stack
 from snapcli.metrics.timing import timing
-from snapcli.stages.bench_report import SCHEMA, BenchReport, stage_costs, step_costs
+from snapcli.stages.bench_report import SCHEMA, BenchReport, kernel_costs, stage_costs, step_costs
 from snapcli.stages.flash import ImageSize
 
 from .fake_device import HELLO, FakeDevice, controlled
 
+
+def step(name: str, stage: str, kernel: str, macs: int = 0, bound: float | None = None) -> Any:
+    return {"name": name, "stage": stage, "kernel": kernel, "macs": macs, "bound": bound}
+
+
 EXPORTED = {
     "steps": [
-        {"name": "stem CONV_2D", "stage": "backbone"},
-        {"name": "stem head", "stage": "heads"},
-        {"name": "score and map", "stage": "map"},
+        step("stem CONV_2D", "backbone", "snapnn_conv_s8", 200, 0.8),
+        step("stem head", "heads", "snapuq_residual_s8"),
+        step("score and map", "map", "snapuq_map_gated_q16"),
     ],
-    "layers": [{"name": "stem", "operator": "CONV_2D", "macs": 200}],
 }
-
 
 CYCLES = timing(np.array([8000, 8000, 8000, 8000]))
 
 
-def report(inputs: int = 4, warmup: int = 2) -> BenchReport:
+def report(inputs: int = 4, warmup: int = 2, counter: str = "cycles") -> BenchReport:
     """Of a board at 80 MHz whose inferences take 100 us."""
-    costs = step_costs([FakeDevice(controlled()).profile(bytes(HELLO.input_bytes))], EXPORTED)
+    profiles = [FakeDevice(controlled()).profile(bytes(HELLO.input_bytes))]
+    costs = step_costs(profiles, EXPORTED, counter)
     return BenchReport(
         schema=SCHEMA,
         run="digits-001",
@@ -38,7 +44,7 @@ def report(inputs: int = 4, warmup: int = 2) -> BenchReport:
         bit_exact=inputs,
         repeats=0,
         restarts=0,
-        counter="cycles",
+        counter=counter,
         counter_hz=80_000_000,
         timing=CYCLES,
         timing_us=CYCLES.scaled(1 / 80),
@@ -48,6 +54,7 @@ def report(inputs: int = 4, warmup: int = 2) -> BenchReport:
         heads_overhead=None,
         stages=stage_costs(costs),
         steps=costs,
+        kernels=kernel_costs(costs, counter),
         size=ImageSize(30_000, 9_000),
         size_without_heads=ImageSize(20_000, 9_000),
         flash_limit_bytes=262_144,

@@ -12,21 +12,23 @@ from snapcli.config import BenchOptions
 from snapcli.device import Profile
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.jsontext import dumps
-from snapcli.runs import Run, create_run
+from snapcli.runs import Run, create_run, write_json
 from snapcli.stages.bench import bench, measure, microseconds
 from snapcli.stages.bench_report import (
     PROFILED,
     BenchReport,
+    kernel_costs,
     report_from,
     stage_costs,
     step_costs,
 )
 from snapcli.stages.energy import PowerTrace, with_energy
 from snapcli.stages.exact import Reference
+from snapcli.stages.firmware import built_firmware
 from snapcli.targets import load_target
 
 from ..tiny_monitor import random_inputs
-from .board_report import EXPORTED, report
+from .board_report import EXPORTED, report, step
 from .fake_device import HELLO, STEP, FakeDevice, controlled
 
 INPUTS = random_inputs(60, seed=3)
@@ -51,11 +53,11 @@ def test_steps_have_names_stages_and_work() -> None:
     device = FakeDevice(controlled())
     profiles = [device.profile(INPUTS[0].tobytes())] * 2
     profiles[1] = Profile(profiles[0].inference, (800, 300, 300))
-    steps = step_costs(profiles, EXPORTED)
-    assert [(s.name, s.stage, s.mean, s.macs) for s in steps] == [
-        ("stem CONV_2D", "backbone", 700, 200),
-        ("stem head", "heads", 300, 0),
-        ("score and map", "map", 200, 0),
+    steps = step_costs(profiles, EXPORTED, "instructions")
+    assert [(s.name, s.stage, s.kernel, s.mean, s.macs) for s in steps] == [
+        ("stem CONV_2D", "backbone", "snapnn_conv_s8", 700, 200),
+        ("stem head", "heads", "snapuq_residual_s8", 300, 0),
+        ("score and map", "map", "snapuq_map_gated_q16", 200, 0),
     ]
     assert sum(s.share for s in steps) == pytest.approx(1)
     stages = stage_costs((*steps, replace(steps[0], name="other", mean=100)))
@@ -64,6 +66,27 @@ def test_steps_have_names_stages_and_work() -> None:
         ("heads", 300, 0),
         ("map", 200, 0),
     ]
+
+
+def test_kernels_stand_against_their_inner_loops() -> None:
+    profiles = [
+        Profile(FakeDevice(controlled()).profile(INPUTS[0].tobytes()).inference, (600,) * 4)
+    ]
+    rows = EXPORTED["steps"]
+    twice = {"steps": [*rows, step("block CONV_2D", "backbone", "snapnn_conv_s8", 400, 0.8)]}
+    steps = step_costs(profiles, twice, "instructions")
+    # 3 and 1.5 instructions per MAC, where the loop has 0.8.
+    assert [s.times_bound for s in steps] == [pytest.approx(3.75), None, None, pytest.approx(1.875)]
+    kernels = kernel_costs(steps, "instructions")
+    assert [(k.name, k.calls, k.mean, k.macs, k.bound) for k in kernels] == [
+        ("snapnn_conv_s8", 2, 1200, 600, 0.8),
+        ("snapuq_residual_s8", 1, 600, 0, None),
+        ("snapuq_map_gated_q16", 1, 600, 0, None),
+    ]
+    assert [k.times_bound for k in kernels] == [pytest.approx(2.5), None, None]
+    # Cycles are no instructions: the bound is known, how far they are from it is not.
+    on_board = kernel_costs(step_costs(profiles, twice, "cycles"), "cycles")[0]
+    assert (on_board.bound, on_board.times_bound) == (0.8, None)
 
 
 def test_only_time_is_told_in_microseconds() -> None:
@@ -99,7 +122,18 @@ def run(tmp_path: Path) -> Run:
 def test_a_report_is_read_back_as_it_was() -> None:
     assert report_from(json.loads(dumps(report()))) == report()
     with pytest.raises(ArtifactError, match="another version"):
-        report_from({"schema": 1})
+        report_from({"schema": 2})
+
+
+def test_c_of_another_version_is_not_benched(tmp_path: Path) -> None:
+    made = create_run(tmp_path / "runs", "digits")
+    with made.write("export-c/qemu-m4", after=()) as out:
+        write_json(out / "export.json", {"schema": 1, "steps": [{"name": "a", "stage": "b"}]})
+    with made.write("flash/qemu-m4", after=("export-c/qemu-m4",)) as out:
+        write_json(out / "size.json", {})
+    with pytest.raises(ArtifactError, match="exported by another version") as caught:
+        built_firmware(made, load_target("qemu-m4"))
+    assert "snap export-c --target qemu-m4" in str(caught.value.hint)
 
 
 def test_a_trace_is_added_to_the_newest_bench(run: Run, tmp_path: Path) -> None:

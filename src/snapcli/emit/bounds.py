@@ -1,0 +1,48 @@
+"""The least that a kernel can cost: its inner loop, counted in the head of its own C file."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from snapcli.emit.closure import needed_files
+
+_HEAD = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
+# A comment may break the line anywhere.
+_COUNT = re.compile(
+    r"\bInner loop: (\d+) instructions for (\d+) MACs\b".replace(" ", r"[\s*]+"),
+)
+
+
+@dataclass(frozen=True)
+class InnerLoop:
+    """What one round executes, and how many multiply-accumulates it does."""
+
+    instructions: int
+    macs: int
+
+    @property
+    def per_mac(self) -> float:
+        return self.instructions / self.macs
+
+
+def inner_loop(text: str) -> InnerLoop | None:
+    """As the comment at the top of a C file says; None where it says nothing."""
+    head = _HEAD.match(text)
+    found = _COUNT.search(head[0]) if head else None
+    return InnerLoop(int(found[1]), int(found[2])) if found else None
+
+
+def bounds(kernels: Iterable[str], library: Mapping[str, str]) -> dict[str, float]:
+    """{kernel: instructions per MAC of its inner loop}; kernels: C functions. library: {path: C
+    text}. Those that call no file with a counted loop are left out.
+
+    Of several loops the cheapest counts: what a tile leaves over has a loop of its own, and no
+    kernel can be quicker than its quickest.
+    """
+    loops = {path: loop for path, text in library.items() if (loop := inner_loop(text))}
+    found: dict[str, float] = {}
+    for kernel in set(kernels) if loops else ():
+        needed = needed_files(library, [f"{kernel}("])
+        if mine := [loops[path].per_mac for path in needed if path in loops]:
+            found[kernel] = min(mine)
+    return found
