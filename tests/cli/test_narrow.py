@@ -52,7 +52,7 @@ def test_a_profile_folds_its_columns(
     monkeypatch.setattr(console, "_FILE_WIDTH", width)
     emulated = replace(report(counter="instructions"), timing_us=None)
     name = "block1_spatial DEPTHWISE_CONV_2D"
-    first = replace(emulated.steps[0], name=name, kernel="snapnn_depthwise_3x3_s8")
+    first = replace(emulated.steps[0], name=name, kernel="snapnn_depthwise3x3_s8")
     measured.bench(replace(emulated, steps=(first, *emulated.steps[1:])), profile=True)
     table = capsys.readouterr().out.partition("order of work\n")[2].partition("kernels\n")[0]
     assert all(len(line) <= width for line in table.splitlines())

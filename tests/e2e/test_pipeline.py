@@ -158,7 +158,7 @@ def test_bench_reports_what_was_measured(finished: Finished) -> None:
     assert [kernel["mean"] for kernel in kernels] == sorted(k["mean"] for k in kernels)[::-1]
     # No kernel is quicker than its inner loop, and the digits' main ones come near to it.
     bounded = {k["name"]: k["times_bound"] for k in kernels if k["bound"]}
-    assert {"snapnn_pointwise_s8", "snapnn_depthwise_3x3_s8"} <= set(bounded)
+    assert {"snapnn_pointwise_s8", "snapnn_depthwise3x3_s8"} <= set(bounded)
     assert all(times > 1 for times in bounded.values())
     assert bounded["snapnn_pointwise_s8"] < 2
     # Probes cost a little, and what no step covers is a little too.

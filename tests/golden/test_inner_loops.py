@@ -33,7 +33,9 @@ _MACS = {2: re.compile(r"smladx?"), 1: re.compile(r"smla[bt][bt]|mla")}
 
 def disassembled(source: Path, core: str, folder: Path) -> str:
     made = folder / f"{source.stem}.o"
-    include = ("-I", str(SNAPNN / "include"))
+    include = [
+        f"-I{FIRMWARE / part}" for part in ("snapnn/include", "snapuq/include", "snapuq/src")
+    ]
     flags = (f"-mcpu={core}", "-mthumb", "-O2", "-std=c11", *include)
     subprocess.run([GCC, *flags, "-c", str(source), "-o", str(made)], check=True)
     command = [OBJDUMP, "-d", str(made)]

@@ -44,7 +44,8 @@ def test_a_kernel_has_the_bound_of_its_quickest_loop() -> None:
 
 
 def test_our_packed_convolutions_have_bounds() -> None:
-    kernels = [f"snapnn_{name}_s8" for name in ("conv", "pointwise", "conv_add", "depthwise_3x3")]
+    names = ("conv", "pointwise", "conv_add", "depthwise3x3", "fully_connected")
+    kernels = [f"snapnn_{name}_s8" for name in names]
     found = bounds([*kernels, "snapuq_conv_s8"], snapuq_files() | snapnn_files())
     assert set(found) == set(kernels)
     # Two MACs an instruction is all that the DSP extension has.
