@@ -1,6 +1,9 @@
-"""Where the classifier begins, for the stages that a probe tells apart."""
+"""Where the classifier begins, for the stages that a probe tells apart, and what may overlap."""
+
+from dataclasses import replace
 
 from snapcli import fixedpoint as fx
+from snapcli.emit.lowering import Lowered
 from snapcli.emit.steps import (
     DistanceStep,
     HeadStep,
@@ -9,9 +12,10 @@ from snapcli.emit.steps import (
     Step,
     SumStep,
     classifier_start,
+    lives,
     order,
 )
-from snapcli.graph import Layer
+from snapcli.graph import Graph, Layer, Tensor
 from snapcli.graph.body import TapTensors
 from snapcli.graph.fusion import fuse_residuals
 
@@ -56,3 +60,14 @@ def test_the_distance_is_taken_right_after_the_last_sum() -> None:
     at = next(i for i, s in enumerate(steps) if isinstance(s, SumStep) and s.tensor == last) + 1
     found = order(body.graph, body.graph.layers, body_with_distance(), ())
     assert found == [*steps[:at], DistanceStep(last), *steps[at:]]
+
+
+def test_a_source_that_is_read_twice_needs_room_for_both_readers() -> None:
+    """x + conv(x) in one layer: the sum alone could be written over x, the windows not."""
+    both = replace(DENSE.layer, sources=("x", "x"))
+    tensors = {name: Tensor(name, (4, 4, 2), 0.1, 0) for name in ("x", "logits")}
+    graph = Graph(tensors, (both,), ("x",), {"y": "logits"}, {})
+    for slack, expected in (((10, 0), 10), ((0, 10), 10), ((None, 0), None)):
+        lowered = {"logits": Lowered("", "", 0, 0, slack)}
+        found = lives(graph, ("logits",), [LayerStep(both)], lowered, ())
+        assert found.slack.get(("logits", "x")) == expected
