@@ -438,7 +438,7 @@ static uint32_t run_requantize(const struct test_case *c, void **result)
     const int32_t *s = c->blob[0], *value = c->blob[1];
     int32_t *output = *result = allocate(c->bytes[1]);
     for (uint32_t n = 0; n < c->bytes[1] / sizeof *value; ++n) {
-        output[n] = snapuq_requantize(value[n], (struct snapuq_multiplier){s[0], s[1]});
+        output[n] = snapuq_requantize(value[n], s[0], s[1]);
     }
     return c->bytes[1];
 }

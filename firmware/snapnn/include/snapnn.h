@@ -60,8 +60,9 @@ struct snapnn_conv_s8 {
     struct snapnn_range range;
 };
 
-/* Bytes of scratch, aligned to 4, for four positions spread to int16, and one as it is. */
-#define SNAPNN_COLUMNS_BYTES(groups) (36 * (groups))
+/* Bytes of scratch, aligned to 4, for four positions spread to int16, and one as it is with a
+ * word more. */
+#define SNAPNN_COLUMNS_BYTES(groups) (36 * (groups) + 4)
 
 void snapnn_conv_s8(const struct snapnn_conv_s8 *layer, const int8_t *input, void *scratch,
                     int8_t *output);

@@ -33,24 +33,41 @@ static void copy_window(const struct snapnn_conv_s8 *layer, const int8_t *input,
     }
 }
 
-/* The same as a column, directly from the input where the window lies inside of it and its rows
- * are whole groups. */
+/* Whether the window lies inside of the input, and so do the words that its rows are read in. */
+static int is_inside(const struct snapnn_conv_s8 *layer, int32_t y, int32_t x, int32_t row_words)
+{
+    const int32_t last = y + (layer->kernel_h - 1) * layer->dilation_h;
+    const int32_t end = (last * layer->in_w + x) * layer->in_c + 4 * row_words;
+    return layer->dilation_w == 1 && y >= 0 && x >= 0 && last < layer->in_h &&
+           x + layer->kernel_w <= layer->in_w && end <= layer->in_h * layer->in_w * layer->in_c;
+}
+
+/* The same as a column, by way of its bytes where its rows are no whole groups. */
 static void spread_window(const struct snapnn_conv_s8 *layer, const int8_t *input, int32_t y,
                           int32_t x, int8_t *patch, uint32_t *column)
 {
-    const int32_t row = layer->kernel_w * layer->in_c;
-    const int32_t last = y + (layer->kernel_h - 1) * layer->dilation_h;
-    if (layer->dilation_w > 1 || row % 4 || y < 0 || x < 0 || last >= layer->in_h ||
-        x + layer->kernel_w > layer->in_w) {
+    const int32_t row = layer->kernel_w * layer->in_c, row_words = (row + 3) / 4;
+    if (!is_inside(layer, y, x, row_words)) {
         copy_window(layer, input, y, x, patch);
         snapnn_spread(column, patch, layer->matrix.groups);
         return;
     }
     const int32_t step = layer->dilation_h * layer->in_w * layer->in_c;
     const int8_t *from = input + (y * layer->in_w + x) * layer->in_c;
-    for (; y <= last; y += layer->dilation_h, from += step) {
-        column = snapnn_spread(column, from, row / 4);
+    if (row % 4 == 0) {
+        for (int32_t left = layer->kernel_h; left > 0; --left, from += step) {
+            column = snapnn_spread(column, from, row_words);
+        }
+        return;
     }
+    /* What a row's last word has too much, the next row covers, or meets weights of zero. */
+    int8_t *to = patch;
+    for (int32_t left = layer->kernel_h; left > 0; --left, from += step, to += row) {
+        for (int32_t i = 0; i < 4 * row_words; i += 4) {
+            snapuq_store4(to + i, snapuq_load4(from + i));
+        }
+    }
+    snapnn_spread(column, patch, layer->matrix.groups);
 }
 
 int32_t snapnn_positions(const struct snapnn_conv_s8 *layer, const int8_t *input,

@@ -11,13 +11,13 @@ static inline const uint32_t *dot2(const uint32_t *words, const int16_t *z, int3
                                    int32_t *sum_a, int32_t *sum_b)
 {
     int32_t a = *sum_a, b = *sum_b;
-    for (; inputs >= 2; inputs -= 2, z += 2, ++words) {
+    for (int32_t left = inputs / 2; left > 0; --left, z += 2, ++words) {
         uint32_t pair;
         memcpy(&pair, z, 4);
         a = snapuq_smlad(pair, snapuq_even(*words), a);
         b = snapuq_smlad(pair, snapuq_odd(*words), b);
     }
-    if (inputs) {
+    if (inputs % 2) {
         a += *z * (int8_t)*words;
         b += *z * (int8_t)(*words >> 8);
         ++words;
@@ -27,20 +27,16 @@ static inline const uint32_t *dot2(const uint32_t *words, const int16_t *z, int3
     return words;
 }
 
-static int16_t narrow(int32_t value)
-{
-    return (int16_t)snapuq_clamp(value, INT16_MIN, INT16_MAX);
-}
-
 static void project(const struct snapnn_head_s8 *head, const int16_t *x, int16_t *z)
 {
     const uint32_t *words = head->projector;
     for (int32_t j = 0; j < head->rank; j += 2) {
-        int32_t a = 0, b = 0;
-        words = dot2(words, x, head->in_channels, &a, &b);
-        z[j] = narrow(snapuq_requantize(a, head->latent));
-        if (j + 1 < head->rank) {
-            z[j + 1] = narrow(snapuq_requantize(b, head->latent));
+        int32_t sum[2] = {0, 0};
+        words = dot2(words, x, head->in_channels, &sum[0], &sum[1]);
+        for (int32_t i = 0; i < 2 && j + i < head->rank; ++i) {
+            const int32_t latent =
+                snapuq_requantize(sum[i], head->latent.mantissa, head->latent.shift);
+            z[j + i] = (int16_t)snapuq_clamp(latent, INT16_MIN, INT16_MAX);
         }
     }
 }
@@ -71,14 +67,14 @@ void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_be
         for (int32_t c = 0; c < head->channels; ++c, ++i) {
             int32_t mean = 0, xi = head->xi_bias[i];
             words = dot2(words, z, inputs, &mean, &xi);
-            mean = snapuq_requantize(mean, head->mean);
-            xi = snapuq_requantize(xi, head->xi);
+            mean = snapuq_requantize(mean, head->mean.mantissa, head->mean.shift);
+            xi = snapuq_requantize(xi, head->xi.mantissa, head->xi.shift);
             xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
             int64_t difference =
                 snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
             if (class_mean) {
-                difference -= snapuq_requantize(class_mean[c], head->class_scale);
+                difference -= snapuq_requantize(class_mean[c], head->class_scale.mantissa, head->class_scale.shift);
             }
             const int32_t residual_q16 =
                 (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);

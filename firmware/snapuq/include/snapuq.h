@@ -23,9 +23,9 @@ struct snapuq_multiplier {
     int32_t shift;
 };
 
-/* value * multiplier with TFLite's two roundings: doubling high multiply, then
+/* value * mantissa * 2^(shift - 31) with TFLite's two roundings: doubling high multiply, then
  * a rounding division by a power of two. Saturates to int32. */
-int32_t snapuq_requantize(int32_t value, struct snapuq_multiplier multiplier);
+int32_t snapuq_requantize(int32_t value, int32_t mantissa, int32_t shift);
 
 /* ---- Backbone -------------------------------------------------------- */
 

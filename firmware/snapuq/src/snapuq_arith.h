@@ -31,10 +31,9 @@ static inline int32_t snapuq_requantize_down(int32_t value, int32_t mantissa, in
     if (shift >= 0) {
         return high;
     }
-    const uint32_t mask = (UINT32_C(1) << -shift) - 1;
-    const uint32_t half = (mask >> 1) + (high < 0);
-    /* The remainder decides, because adding half first could overflow. */
-    return (high >> -shift) + (((uint32_t)high & mask) > half);
+    /* Half away from zero: half up, of one less if negative. The last bit is halved apart, because
+     * adding half at once could overflow. */
+    return (((high + (high >> 31)) >> (-shift - 1)) + 1) >> 1;
 }
 
 /* snapuq_requantize() without the call. */
@@ -54,8 +53,7 @@ static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, 
 static inline int64_t snapuq_standardized(const struct snapuq_standardize *parameters,
                                           int32_t channel, int32_t sum)
 {
-    const struct snapuq_multiplier multiplier = {parameters->mantissa[channel], parameters->shift};
-    return snapuq_requantize(sum, multiplier);
+    return snapuq_requantize(sum, parameters->mantissa[channel], parameters->shift);
 }
 
 /* total / count, saturated to INT32_MAX; count < 2^16. By hand in 32 bits, because the

@@ -27,35 +27,24 @@ static inline void snapuq_lanes_flush(const struct snapuq_lanes *lanes, int32_t 
     sum[3] += (int16_t)(lanes->odd >> 16);
 }
 
-/* sum[i] += channel i of all positions, `step` bytes apart; 4 * quads (1 or 2) channels. Two
- * positions a round: less than an instruction a byte on a Cortex-M4. */
+/* sum[i] += channel i of all positions, `step` bytes apart. */
 static inline void snapuq_lanes_sum(const int8_t *input, int32_t positions, int32_t step,
-                                    int32_t quads, int32_t *sum)
+                                    int32_t sum[4])
 {
     while (positions > 0) {
         const int32_t block =
             positions < SNAPUQ_LANE_POSITIONS ? positions : SNAPUQ_LANE_POSITIONS;
-        struct snapuq_lanes lanes[2] = {{0, 0}, {0, 0}};
+        struct snapuq_lanes lanes = {0, 0};
         int32_t left = block;
-        for (; left >= 2; left -= 2, input += 2 * step) {
-            snapuq_lanes_add(&lanes[0], input);
-            snapuq_lanes_add(&lanes[0], input + step);
-            if (quads == 2) {
-                snapuq_lanes_add(&lanes[1], input + 4);
-                snapuq_lanes_add(&lanes[1], input + step + 4);
-            }
-        }
-        if (left) {
-            snapuq_lanes_add(&lanes[0], input);
-            if (quads == 2) {
-                snapuq_lanes_add(&lanes[1], input + 4);
-            }
+        if (left % 2) {
+            snapuq_lanes_add(&lanes, input);
             input += step;
         }
-        snapuq_lanes_flush(&lanes[0], sum);
-        if (quads == 2) {
-            snapuq_lanes_flush(&lanes[1], sum + 4);
+        for (left /= 2; left > 0; --left, input += 2 * step) {
+            snapuq_lanes_add(&lanes, input);
+            snapuq_lanes_add(&lanes, input + step);
         }
+        snapuq_lanes_flush(&lanes, sum);
         positions -= block;
     }
 }

@@ -28,7 +28,7 @@ uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const i
             total += *weights++ * x[c];
         }
         total =
-            snapuq_requantize(total, (struct snapuq_multiplier){head->mantissa[j], head->shift});
+            snapuq_requantize(total, head->mantissa[j], head->shift);
         z[j] = (int16_t)snapuq_clamp(total, INT16_MIN, INT16_MAX);
     }
 

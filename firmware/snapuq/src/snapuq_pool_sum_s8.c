@@ -7,11 +7,8 @@ void snapuq_pool_sum_s8(const int8_t *input, int32_t positions, int32_t channels
         sum[c] = -zero_point * positions;
     }
     int32_t c = 0;
-    for (; c + 8 <= channels; c += 8) {
-        snapuq_lanes_sum(input + c, positions, channels, 2, sum + c);
-    }
     for (; c + 4 <= channels; c += 4) {
-        snapuq_lanes_sum(input + c, positions, channels, 1, sum + c);
+        snapuq_lanes_sum(input + c, positions, channels, sum + c);
     }
     for (; c < channels; ++c) {
         const int8_t *from = input + c;

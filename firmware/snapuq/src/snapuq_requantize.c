@@ -1,6 +1,6 @@
 #include "snapuq_arith.h"
 
-int32_t snapuq_requantize(int32_t value, struct snapuq_multiplier multiplier)
+int32_t snapuq_requantize(int32_t value, int32_t mantissa, int32_t shift)
 {
-    return snapuq_requantize_inline(value, multiplier.mantissa, multiplier.shift);
+    return snapuq_requantize_inline(value, mantissa, shift);
 }

@@ -10,7 +10,7 @@ static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t
         for (int32_t c = 0; c < head->in_channels; ++c) {
             sum += *weights++ * x[c];
         }
-        sum = snapuq_requantize(sum, head->latent);
+        sum = snapuq_requantize(sum, head->latent.mantissa, head->latent.shift);
         z[j] = (int16_t)snapuq_clamp(sum, INT16_MIN, INT16_MAX);
     }
 }
@@ -46,14 +46,14 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
                 mean += *mean_weights++ * *from;
                 xi += *xi_weights++ * *from;
             }
-            mean = snapuq_requantize(mean, head->mean);
-            xi = snapuq_requantize(xi, head->xi);
+            mean = snapuq_requantize(mean, head->mean.mantissa, head->mean.shift);
+            xi = snapuq_requantize(xi, head->xi.mantissa, head->xi.shift);
             xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
             int64_t difference =
                 snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
             if (class_mean) {
-                difference -= snapuq_requantize(class_mean[c], head->class_scale);
+                difference -= snapuq_requantize(class_mean[c], head->class_scale.mantissa, head->class_scale.shift);
             }
             const int32_t residual_q16 =
                 (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);

@@ -130,7 +130,7 @@ def _same_lengths(kernel: AddS8) -> bool:
 
 def _columns_bytes(kernel: ConvS8) -> int:
     """SNAPNN_COLUMNS_BYTES"""
-    return 36 * -(-kernel.kernel_h * kernel.kernel_w * kernel.in_c // 4)
+    return 36 * -(-kernel.kernel_h * kernel.kernel_w * kernel.in_c // 4) + 4
 
 
 def _rows_bytes(kernel: ConvS8) -> int:
