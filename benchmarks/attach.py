@@ -25,7 +25,7 @@ from snapcli.graph import read_tflite
 from snapcli.graph.chunks import in_chunks
 
 INPUTS, SECONDS, OVERHEAD = 5_000, 60.0, 0.02
-KERNELS = ("reference", "cmsis-nn")
+KERNELS = ("snap", "cmsis-nn")
 
 
 def plain_pass(model: Path, x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -1,6 +1,6 @@
 """What Gaussian heads at M and P add to the backbones: instructions, flash, RAM, for two ranks.
 
-    python benchmarks/head_cost.py                     # reference kernels, about a minute
+    python benchmarks/head_cost.py                     # the kernels `snap`, about a minute
     python benchmarks/head_cost.py --kernels cmsis-nn
 
 Costs do not depend on what a network has learned: the weights are random, no data are needed.
@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from snapcli import console
-from snapcli.config import REFERENCE, TrainOptions
+from snapcli.config import SNAP, TrainOptions
 from snapcli.fixedpoint import HeadS8
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import tapped_blocks
@@ -39,7 +39,7 @@ def parameters(head: HeadS8) -> int:
 
 
 def main(
-    kernels: Annotated[str, typer.Option(help="reference or cmsis-nn.")] = REFERENCE,
+    kernels: Annotated[str, typer.Option(help="snap, reference or cmsis-nn.")] = SNAP,
     target: Annotated[str, typer.Option(help="Whose compiler and core.")] = "qemu-m4",
 ) -> None:
     require_tensorflow()

@@ -13,6 +13,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
 from snapcli.device import Client, Inference
+from snapcli.emit.packing import pack_pointwise
 from snapcli.fixedpoint import ConvS8
 from snapcli.graph.monitor import load_monitor
 from snapcli.stages.export_c import our_firmware
@@ -264,7 +265,9 @@ def test_one_flipped_bit_of_a_weight_is_found(workspace: Workspace) -> None:
     layers = load_monitor(workspace.run / "quantize").body.graph.layers
     kernel = next(layer.kernel for layer in layers if layer.name == "block4")
     assert isinstance(kernel, ConvS8)
-    weights = kernel.weights.tobytes()
+    packed = pack_pointwise(kernel)
+    assert packed is not None
+    weights = packed.matrix.words.tobytes()
     elf = workspace.run / "build/qemu-m4/firmware.elf"
     image = bytearray(elf.read_bytes())
     assert image.count(weights) == 1

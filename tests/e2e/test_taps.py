@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from snapcli.config import CMSIS_NN, REFERENCE
+from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.graph.monitor import load_monitor
 from snapcli.stages.costs import measure
 from snapcli.targets import emulated_twin, load_target
@@ -58,7 +58,7 @@ def test_prices_are_what_the_bench_measures(finished: Finished) -> None:
     monitor = load_monitor(finished.workspace.run / "quantize")
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     x = np.random.default_rng(0).integers(-128, 128, (1, *tensor.shape)).astype(np.int8)
-    prices = measure(monitor.body, x, load_target("qemu-m4"), REFERENCE)
+    prices = measure(monitor.body, x, load_target("qemu-m4"), SNAP)
     bench = finished.outcomes["bench"].json
     plain = bench["timing_without_heads"]["mean"]
     cost = prices.of(monitor.body, [0, 1])
@@ -69,7 +69,7 @@ def test_prices_are_what_the_bench_measures(finished: Finished) -> None:
     assert cost.flash_bytes == pytest.approx(linked, rel=0.1)
 
 
-@pytest.mark.parametrize("kernels", [REFERENCE, CMSIS_NN])
+@pytest.mark.parametrize("kernels", [SNAP, REFERENCE, CMSIS_NN])
 def test_taps_that_share_a_tensor_pool_it_once(
     kernels: str, request: pytest.FixtureRequest
 ) -> None:

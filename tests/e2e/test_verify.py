@@ -40,8 +40,11 @@ def test_inputs_may_be_given(model: str, tmp_path: Path) -> None:
     assert "3 inputs" in outcome.out
 
 
+PLAIN = ("--kernels", "reference")
+
+
 def broken(monkeypatch: pytest.MonkeyPatch, kernel: str, old: str, new: str) -> None:
-    """The library with one line of one kernel changed."""
+    """The plain library with one line of one kernel changed."""
     original = export_c.snapuq_files
 
     def files() -> dict[str, str]:
@@ -63,7 +66,7 @@ def test_the_first_layer_that_differs_is_named_with_both_values(
         "output[o] = snapuq_output(out, o, sum);",
         "output[o] = (int8_t)(snapuq_output(out, o, sum) ^ (o == 5));",
     )
-    outcome = snap("verify", "--model", model, "--inputs", "1")
+    outcome = snap("verify", "--model", model, "--inputs", "1", *PLAIN)
     assert outcome.code == 7
     message, hint = outcome.error()
     start = "C on this machine differs from the numpy reference first in layer 'spatial' "
@@ -84,7 +87,7 @@ def test_a_difference_on_the_target_alone_is_the_targets(
         "*output++ = ",
         "*output++ = (sizeof(void *) == 4) + ",
     )
-    message, _ = snap("verify", "--model", model, "--inputs", "1").error()
+    message, _ = snap("verify", "--model", model, "--inputs", "1", *PLAIN).error()
     assert message.startswith(
         "C on qemu-m4 differs from C on this machine first in layer 'layer_3'"
     )
@@ -157,7 +160,7 @@ def test_an_element_is_told_by_its_place_in_the_tensor_on_every_link(
         "output[o] = snapuq_output(out, o, sum);",
         f"output[o] = (int8_t)(snapuq_output(out, o, sum) ^ {wrong});",
     )
-    message, _ = snap("verify", "--model", model, "--inputs", "1").error()
+    message, _ = snap("verify", "--model", model, "--inputs", "1", *PLAIN).error()
     assert "layer 'spatial' (DEPTHWISE_CONV_2D), element [0, 0, 5] of input 0" in message
 
 
@@ -168,7 +171,7 @@ def test_a_wrong_move_is_not_blamed_on_the_layer_behind_it(
     path = tmp_path / "chain.tflite"
     path.write_bytes(separable_tflite(4))
     broken(monkeypatch, "snapuq_move_s8.c", "if (output < input) {", "if (1) {")
-    message, _ = snap("verify", "--model", str(path), "--inputs", "1").error()
+    message, _ = snap("verify", "--model", str(path), "--inputs", "1", *PLAIN).error()
     assert "(MOVE), element [" in message
 
 
@@ -182,7 +185,7 @@ def test_a_kernel_that_crashes_or_hangs_is_found(
     monkeypatch.setattr(toolchain, "RUN_S", 5)
     old = "const int32_t channels = layer->channels;"
     broken(monkeypatch, "snapuq_mean_s8.c", old, f"{old}\n    {fault}")
-    outcome = snap("verify", "--model", model, "--inputs", "1")
+    outcome = snap("verify", "--model", model, "--inputs", "1", *PLAIN)
     assert outcome.code == 7
     start = "C on this machine did not reach its end, after block CONV_2D: "
     assert outcome.error()[0].startswith(f"{start}{reason}")

@@ -119,7 +119,7 @@ def export_c(
     count = int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
     chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
     golden = tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
-    kernels, library = kernel_set(options.kernels, cmsis_nn)
+    kernels, library = kernel_set(options.kernels, cmsis_nn, target.has_dsp)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)
     stage = f"export-c/{target.name}"
@@ -139,7 +139,7 @@ def export_model(
     """Any int8 .tflite, into a new folder or over an earlier export."""
     target = load_target(options.target)
     graph = read_tflite(read_model(model))
-    kernels, library = kernel_set(options.kernels, cmsis_nn)
+    kernels, library = kernel_set(options.kernels, cmsis_nn, target.has_dsp)
     program = build_program(graph, None, kernels)
     on_plan(program)
     if out.exists() and not _is_export(out):
@@ -187,10 +187,15 @@ def read_model(path: Path) -> bytes:
         ) from None
 
 
-def kernel_set(name: str, cmsis_nn: Path | None) -> tuple[KernelSet, dict[str, str]]:
-    """The set of that name, and the files that its calls may need: {path in KERNELS: text}."""
+def kernel_set(
+    name: str, cmsis_nn: Path | None, has_dsp: bool = True
+) -> tuple[KernelSet, dict[str, str]]:
+    """The set of that name, and the files that its calls may need: {path in KERNELS: text}.
+
+    Packed weights are of no use to a core without the DSP extension: its `snap` is `reference`.
+    """
     library = snapuq_files()
-    if name == REFERENCE:
+    if name == REFERENCE or (name == SNAP and not has_dsp):
         return Reference(), library
     if name == SNAP:
         return Snap(Reference()), library | snapnn_files()
