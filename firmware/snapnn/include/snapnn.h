@@ -98,12 +98,12 @@ struct snapnn_depthwise_s8 {
 
 /* scratch: as many rows as a window reaches over, as wide as all windows of a row reach. */
 void snapnn_depthwise_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
-                         int8_t *scratch, int8_t *output);
+                         void *scratch, int8_t *output);
 
 /* 3x3, not dilated; taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), and
  * then (2,0) of c0 and c2, of c1 and c3. */
 void snapnn_depthwise3x3_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
-                            int8_t *scratch, int8_t *output);
+                            void *scratch, int8_t *output);
 
 /* Words of four channels, 3x3. */
 #define SNAPNN_QUAD_WORDS 34

@@ -21,7 +21,7 @@ static void convolve(const struct snapnn_depthwise_s8 *layer, const int8_t *rows
 }
 
 void snapnn_depthwise3x3_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
-                            int8_t *scratch, int8_t *output)
+                            void *scratch, int8_t *output)
 {
     const int32_t length = layer->out_w * layer->channels;
     struct snapnn_rows rows = snapnn_rows(layer, scratch);

@@ -43,7 +43,7 @@ static const uint32_t *convolve(const struct snapnn_depthwise_s8 *layer,
 }
 
 void snapnn_depthwise_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
-                         int8_t *scratch, int8_t *output)
+                         void *scratch, int8_t *output)
 {
     const int32_t channels = layer->channels;
     struct snapnn_rows rows = snapnn_rows(layer, scratch);

@@ -67,21 +67,20 @@ def _lower(
     layer: Layer, name: str, sources: list[str], target: str, scratch: str
 ) -> Lowered | None:
     kernel = layer.kernel
-    packed: Any
-    allowed: tuple[int | None, ...]
 
     def made(
         function: str,
         packed: Any,
-        arguments: tuple[str, ...],
         allowed: tuple[int | None, ...],
         scratch_bytes: int = 0,
+        operands: list[str] = sources,
     ) -> Lowered | None:
         if packed is None:
             return None
+        arguments = [f"&{name}", *operands, *([scratch] if scratch_bytes else []), target]
         return Lowered(
             definitions=struct(packed, name, {}),
-            call=f"snapnn_{function}(&{name}, {', '.join(arguments)});",
+            call=f"snapnn_{function}({', '.join(arguments)});",
             constant_bytes=constant_bytes(packed),
             scratch_bytes=scratch_bytes,
             slack=allowed,
@@ -92,30 +91,27 @@ def _lower(
             if not kernel.in_c == kernel.out_c >= QUAD:
                 return None
             function = "depthwise3x3_s8" if is_3x3(kernel) else "depthwise_s8"
-            arguments = (*sources, f"(int8_t *){scratch}", target)
-            allowed, rows = (_row_slack(kernel),), _rows_bytes(kernel)
-            return made(function, pack_depthwise(kernel), arguments, allowed, rows)
+            allowed = (_row_slack(kernel),)
+            return made(function, pack_depthwise(kernel), allowed, _rows_bytes(kernel))
+        case ConvS8() if _is_pointwise(kernel):
+            allowed = (_tiled_slack(kernel),)
+            return made("pointwise_s8", pack_pointwise(kernel), allowed, _columns_bytes(kernel))
         case ConvS8():
-            pointwise = _is_pointwise(kernel)
-            packed = pack_pointwise(kernel) if pointwise else pack_conv(kernel)
-            function = "pointwise_s8" if pointwise else "conv_s8"
-            allowed, columns = (_tiled_slack(kernel),), _columns_bytes(kernel)
-            return made(function, packed, (*sources, scratch, target), allowed, columns)
+            allowed = (_tiled_slack(kernel),)
+            return made("conv_s8", pack_conv(kernel), allowed, _columns_bytes(kernel))
         case ConvAddS8():
-            allowed = (_tiled_slack(kernel.conv), 0)
-            more = _columns_bytes(kernel.conv) + _TILE * kernel.conv.out_c
-            arguments = (*sources, scratch, target)
-            return made("conv_add_s8", pack_conv_add(kernel), arguments, allowed, more)
+            both = (_tiled_slack(kernel.conv), 0)
+            scratch_bytes = _columns_bytes(kernel.conv) + _TILE * kernel.conv.out_c
+            return made("conv_add_s8", pack_conv_add(kernel), both, scratch_bytes)
         case AddS8() if layer.operator == "ADD" and _same_lengths(kernel):
             add, swapped = pack_add(kernel) or (None, False)
             ordered = sources[::-1] if swapped else sources
-            return made("add_s8", add, (*ordered, target), (0, 0))
+            return made("add_s8", add, (0, 0), operands=ordered)
         case FullyConnectedS8():
-            packed = pack_fully_connected(kernel)
-            return made("fully_connected_s8", packed, (*sources, target), slack(layer))
+            return made("fully_connected_s8", pack_fully_connected(kernel), slack(layer))
         case PoolS8() | MeanS8():
-            function = layer.c_function.removeprefix("snapuq_")
-            return made(function, kernel, (*sources, target), slack(layer))
+            # Parameters are those of the plain kernel.
+            return made(layer.c_function.removeprefix("snapuq_"), kernel, slack(layer))
     return None
 
 
