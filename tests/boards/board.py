@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from snapcli import toolchain
-from snapcli.config import REFERENCE
+from snapcli.config import SNAP
 from snapcli.emit import build_program, emit_model
 from snapcli.stages.export_c import kernel_files, kernel_set
 from snapcli.stages.flash import exported_sources
@@ -26,7 +26,7 @@ GREETING = b"ready\n"
 def build(name: str, folder: Path, sources: Sequence[Path]) -> toolchain.Build:
     """The sources with a tiny model for that target."""
     monitor = tiny_monitor()
-    kernels, library = kernel_set(REFERENCE, None)
+    kernels, library = kernel_set(SNAP, None)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     files = emit_model(program, monitor, random_inputs(2, seed=9)).files
     for file, text in {**files, **kernel_files(library, files)}.items():
