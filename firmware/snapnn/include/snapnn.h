@@ -26,8 +26,8 @@ struct snapnn_scale {
     int32_t shift;      /* [1, 22] */
 };
 
-/* A matrix of weights as `pairs` blocks, each for two output channels a and b (b is zero behind
- * an odd number of channels). A block is made of words:
+/* A matrix of weights as blocks, each for two output channels a and b (b is zero behind an odd
+ * number of channels). A block is made of words:
  *     bias_a, bias_b
  *     groups times  a0 b0 a2 b2, a1 b1 a3 b3    bytes of four weights each, lowest first
  *     scale_a, scale_b                          three words each

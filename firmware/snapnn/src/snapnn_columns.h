@@ -30,16 +30,16 @@ static inline uint32_t *snapnn_spread(uint32_t *column, const int8_t *from, int3
 }
 
 /* Copies that do not overlap, and fills. Returns the end. The C library's may take a byte at a
- * time; the barrier keeps the compiler from calling them instead. */
+ * time: the barrier keeps the compiler from calling them instead. */
 static inline int8_t *snapnn_copy(int8_t *to, const int8_t *from, int32_t length)
 {
     for (; length >= 4; length -= 4, from += 4, to += 4) {
         snapuq_store4(to, snapuq_load4(from));
-        __asm__("" ::: "memory");
+        SNAPUQ_BARRIER();
     }
     for (; length > 0; --length) {
         *to++ = *from++;
-        __asm__("" ::: "memory");
+        SNAPUQ_BARRIER();
     }
     return to;
 }
@@ -49,11 +49,11 @@ static inline int8_t *snapnn_fill(int8_t *to, int32_t value, int32_t length)
     const uint32_t word = UINT32_C(0x01010101) * (uint8_t)value;
     for (; length >= 4; length -= 4, to += 4) {
         snapuq_store4(to, word);
-        __asm__("" ::: "memory");
+        SNAPUQ_BARRIER();
     }
     for (; length > 0; --length) {
         *to++ = (int8_t)value;
-        __asm__("" ::: "memory");
+        SNAPUQ_BARRIER();
     }
     return to;
 }

@@ -21,6 +21,13 @@
 #define SNAPUQ_DSP 0
 #endif
 
+#if defined(__GNUC__)
+/* The compiler takes a loop with this in it as it stands. */
+#define SNAPUQ_BARRIER() __asm__ volatile("" ::: "memory")
+#else
+#define SNAPUQ_BARRIER() ((void)0)
+#endif
+
 /* Four neighbouring bytes as a word, from any address. */
 static inline uint32_t snapuq_load4(const int8_t *from)
 {
