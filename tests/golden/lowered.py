@@ -14,13 +14,14 @@ from snapcli.fixedpoint import DeviceHead, EnergyLowrank, HeadS8, residual_s8
 from snapcli.graph.graph import Graph, Layer, Tensor
 
 from .c_runner import FIRMWARE, Host, Platform, call, missing_tools
-from .cases import Binary, Dense, OracleCase, Pool, ReduceMax, Residual, Softmax, Window
+from .cases import Binary, Dense, Mean, OracleCase, Pool, ReduceMax, Residual, Softmax, Window
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes")
 OPERATORS = {
     "conv_s8": "CONV_2D",
     "depthwise_conv_s8": "DEPTHWISE_CONV_2D",
     "fully_connected_s8": "FULLY_CONNECTED",
+    "mean_s8": "MEAN",
     "average_pool_s8": "AVERAGE_POOL_2D",
     "max_pool_s8": "MAX_POOL_2D",
     "add_s8": "ADD",
@@ -88,6 +89,8 @@ def layer_of(case: OracleCase) -> tuple[Layer, Graph]:
     match case:
         case Dense():
             source = Tensor("x", case.x.shape[1:], float(case.parts.in_scale), case.in_zero_point)
+        case Mean():
+            source = Tensor("x", case.x.shape[1:], 0.05, case.layer.in_zero_point)
         case Window():
             source = Tensor("x", case.in_hwc, float(case.parts.in_scale), case.in_zero_point)
         case Binary():

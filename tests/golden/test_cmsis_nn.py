@@ -54,7 +54,11 @@ REPEATS = {"channels", "channels_only", "scalar", "channels_first", "scalar_firs
 ELSEWHERE = {
     *((kernel, name) for kernel in ("add_s8", "mul_s8") for name in REPEATS),
     *(("sub_s8", case.name) for case in LAYERS if case.kernel == "sub_s8"),
-    *((case.kernel, case.name) for case in LAYERS if case.kernel == "fully_connected_s8"),
+    *(
+        (case.kernel, case.name)
+        for case in LAYERS
+        if case.kernel in ("fully_connected_s8", "mean_s8")
+    ),
     ("softmax_s8", "many"),
     ("softmax_s8", "beta"),
     ("softmax_s8", "zero_point_low"),  # which has a beta, too

@@ -31,12 +31,12 @@ _INSTRUCTION = re.compile(r"^ *[0-9a-f]+:\t(?:[0-9a-f]{4} )+ *\t([\w.]+)")
 _MACS = {2: re.compile(r"smladx?"), 1: re.compile(r"smla[bt][bt]|mla")}
 
 
-def disassembled(source: Path, core: str, folder: Path) -> str:
+def disassembled(source: Path, core: str, folder: Path, *more: str) -> str:
     made = folder / f"{source.stem}.o"
     include = [
         f"-I{FIRMWARE / part}" for part in ("snapnn/include", "snapuq/include", "snapuq/src")
     ]
-    flags = (f"-mcpu={core}", "-mthumb", "-O2", "-std=c11", *include)
+    flags = (f"-mcpu={core}", "-mthumb", "-O2", "-std=c11", *include, *more)
     subprocess.run([GCC, *flags, "-c", str(source), "-o", str(made)], check=True)
     command = [OBJDUMP, "-d", str(made)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -74,3 +74,30 @@ def test_an_inner_loop_is_as_long_as_its_file_says(source: Path, core: str, tmp_
     loop = f"{source.stem}_loop"
     inside = between(disassembled(source, core, tmp_path), loop, f"{loop}_end")
     assert InnerLoop(len(inside), sum(map(macs, inside))) == told
+
+
+INTRUDERS = ("-fstack-protector-all", "-finstrument-functions", "--coverage")
+
+
+@pytest.mark.parametrize("flag", INTRUDERS)
+@pytest.mark.parametrize("source", COUNTED, ids=lambda path: path.stem)
+def test_no_flag_puts_code_in_front_of_the_assembly(
+    source: Path, flag: str, tmp_path: Path
+) -> None:
+    """Arguments are still in their registers there."""
+    for tool in (GCC, OBJDUMP):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    listing = disassembled(source, "cortex-m4", tmp_path, flag)
+    first = between(listing, source.stem, f"{source.stem}_loop")[0]
+    assert first in ("stmdb", "push")
+
+
+def test_without_unaligned_access_there_is_no_assembly(tmp_path: Path) -> None:
+    for tool in (GCC, OBJDUMP):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    for source in COUNTED:
+        listing = disassembled(source, "cortex-m4", tmp_path, "-mno-unaligned-access")
+        assert f"<{source.stem}>:" in listing
+        assert f"{source.stem}_loop" not in listing

@@ -202,7 +202,7 @@ REPEATS = {"channels", "channels_only", "scalar", "channels_first", "scalar_firs
 ELSEWHERE = {
     "conv_s8": {"left_shift"},
     "depthwise_conv_s8": {
-        *("length_1", "one_to_many", "multiplier_2", "multiplier_4", "near_ties"),
+        *("multiplier_2", "multiplier_4", "near_ties"),
     },
     "add_s8": {*REPEATS, "scales_apart", "vanishes"},
     **{

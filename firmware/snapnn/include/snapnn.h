@@ -5,7 +5,11 @@
  * point of the input is part of the bias, weights lie in the order in which they are used, and
  * requantization takes three constants that leave little to do. A layer that could overflow on
  * the way never gets here. Compiled for a core without the extension, or for a PC, the same
- * loops are portable C.
+ * loops are portable C. Words are read and written at any address: inputs, outputs and scratch
+ * lie in normal memory, and the core does not trap such accesses.
+ *
+ * Outputs and inputs may overlap as far as emit/snap.py says (`slack`): a convolution has read
+ * all that four positions need before it writes them, a depthwise one whole rows.
  */
 #ifndef SNAPNN_H
 #define SNAPNN_H
@@ -23,7 +27,7 @@ extern "C" {
 struct snapnn_scale {
     int32_t multiplier; /* 2 * mantissa - 2^32, negative */
     int32_t rounding;   /* (zero_point << shift) + (1 << (shift - 1)) */
-    int32_t shift;      /* [1, 22] */
+    int32_t shift;      /* [1, 22]; a fully connected layer has other scales, see there */
 };
 
 /* A matrix of weights as blocks, each for two output channels a and b (b is zero behind an odd
@@ -87,7 +91,7 @@ void snapnn_pointwise_s8(const struct snapnn_pointwise_s8 *layer, const int8_t *
 struct snapnn_depthwise_s8 {
     int32_t in_h, in_w, channels;
     int32_t out_h, out_w;
-    int32_t kernel_h, kernel_w;
+    int32_t kernel_h, kernel_w; /* kernel_h at most SNAPNN_KERNEL_H_MAX */
     int32_t stride_h, stride_w;
     int32_t dilation_h, dilation_w;
     int32_t pad_top, pad_left;
@@ -96,11 +100,13 @@ struct snapnn_depthwise_s8 {
     struct snapnn_range range;
 };
 
+#define SNAPNN_KERNEL_H_MAX 16
+
 /* scratch: as many rows as a window reaches over, as wide as all windows of a row reach. */
 void snapnn_depthwise_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
                          void *scratch, int8_t *output);
 
-/* 3x3, not dilated; taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), and
+/* 3x3; taps in the order (0,1) (0,2), (0,0) (1,1), (1,2) (1,0), (2,1) (2,2), and
  * then (2,0) of c0 and c2, of c1 and c3. */
 void snapnn_depthwise3x3_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *input,
                             void *scratch, int8_t *output);

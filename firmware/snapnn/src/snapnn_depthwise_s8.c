@@ -1,8 +1,7 @@
 #include "snapnn_rows.h"
 
 /* Two taps, four channels each: (tap, tap) of every channel, times its two weights. */
-static inline void two_taps(int32_t sum[4], uint32_t first, uint32_t second,
-                            const uint32_t *words)
+static inline void two_taps(int32_t sum[4], uint32_t first, uint32_t second, const uint32_t *words)
 {
     const uint32_t low = snapuq_low_halves(first, second);
     const uint32_t high = snapuq_high_halves(first, second);
@@ -12,19 +11,18 @@ static inline void two_taps(int32_t sum[4], uint32_t first, uint32_t second,
     sum[3] = snapuq_smlad(snapuq_odd(high), words[3], sum[3]);
 }
 
-/* Four channels from c on of the position whose windows start at column x and row top. Returns the
- * end of the words. */
-static const uint32_t *convolve(const struct snapnn_depthwise_s8 *layer,
-                                const struct snapnn_rows *rows, int32_t top, int32_t x, int32_t c,
-                                const uint32_t *words, int8_t *output)
+/* Four channels of one position, `offset` bytes behind the rows of the window. Returns the end of
+ * the words. */
+static const uint32_t *convolve_quad(const struct snapnn_depthwise_s8 *layer,
+                                     const int8_t *const *window, int32_t offset,
+                                     const uint32_t *words, int8_t *output)
 {
     const int32_t step = layer->dilation_w * layer->channels;
     int32_t sum[4];
     memcpy(sum, words, sizeof sum);
     words += 4;
     for (int32_t ky = 0; ky < layer->kernel_h; ++ky) {
-        const int8_t *from = snapnn_row_at(layer, rows, top + ky * layer->dilation_h);
-        from += x * layer->channels + c;
+        const int8_t *from = window[ky] + offset;
         int32_t left = layer->kernel_w;
         for (; left >= 2; left -= 2, from += 2 * step, words += 4) {
             two_taps(sum, snapuq_load4(from), snapuq_load4(from + step), words);
@@ -49,16 +47,21 @@ void snapnn_depthwise_s8(const struct snapnn_depthwise_s8 *layer, const int8_t *
     struct snapnn_rows rows = snapnn_rows(layer, scratch);
     int32_t top = -layer->pad_top;
     for (int32_t oy = 0; oy < layer->out_h; ++oy, top += layer->stride_h) {
+        const int8_t *window[SNAPNN_KERNEL_H_MAX];
         snapnn_load_rows(layer, &rows, input, top);
+        for (int32_t ky = 0; ky < layer->kernel_h; ++ky) {
+            window[ky] = snapnn_row_at(layer, &rows, top + ky * layer->dilation_h);
+        }
         for (int32_t ox = 0; ox < layer->out_w; ++ox, output += channels) {
-            const int32_t x = ox * layer->stride_w;
+            const int32_t offset = ox * layer->stride_w * channels;
             const uint32_t *words = layer->words;
             int32_t c = 0;
             for (; c + 4 <= channels; c += 4) {
-                words = convolve(layer, &rows, top, x, c, words, output + c);
+                words = convolve_quad(layer, window, offset + c, words, output + c);
             }
             if (c < channels) { /* the last four once more */
-                convolve(layer, &rows, top, x, channels - 4, words, output + channels - 4);
+                c = channels - 4;
+                convolve_quad(layer, window, offset + c, words, output + c);
             }
             snapnn_limit(output, channels, &layer->range);
         }

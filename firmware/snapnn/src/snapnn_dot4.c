@@ -9,6 +9,9 @@
 
 #if SNAPUQ_DSP
 
+/* Assembly takes the arguments where they are. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* Four inputs, two channels: one word of weights for the even inputs, one for the odd ones. */
 #define BLOCK(words, a, b)              \
     "ldrd r10, r11, [" words "], #8 \n" \

@@ -3,7 +3,7 @@
 
 /* Rounds once, half away from zero, unlike a convolution. */
 static int32_t finish_once(int32_t accumulator, const struct snapnn_scale *scale,
-                                  int32_t zero_point)
+                           int32_t zero_point)
 {
     const int64_t product = (int64_t)accumulator * scale->multiplier;
     const int32_t right = scale->shift;

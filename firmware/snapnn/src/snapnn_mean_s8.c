@@ -21,7 +21,8 @@ void snapnn_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int
                 }
             }
             for (int32_t i = 0; i < count; ++i) {
-                const int32_t mean = snapuq_requantize(sum[i], multiplier.mantissa, multiplier.shift);
+                const int32_t mean =
+                    snapuq_requantize(sum[i], multiplier.mantissa, multiplier.shift);
                 *output++ = snapuq_place(mean, layer->out_zero_point, INT8_MIN, INT8_MAX);
             }
         }

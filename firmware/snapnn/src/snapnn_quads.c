@@ -9,6 +9,9 @@
 
 #if SNAPUQ_DSP
 
+/* Assembly takes the arguments where they are. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* r9 and r10 hold four channels of a tap each: made into (tap, tap) of every channel. */
 #define TWO_TAPS                        \
     "pkhbt r11, r9, r10, lsl #16  \n"   \
@@ -24,7 +27,7 @@
     "smlad r6, r9, r12, r6        \n"   \
     "smlad r7, r10, lr, r7        \n"
 
-#define FINISH(accumulator)                                            \
+#define QUAD_FINISH(accumulator)                                            \
     "ldm r8!, {r9, r10, r11}\n"                                        \
     "smmlar " accumulator ", " accumulator ", r9, " accumulator "\n"   \
     "add " accumulator ", " accumulator ", " accumulator ", asr #31\n" \
@@ -68,7 +71,7 @@ SNAPUQ_NAKED void snapnn_quads(const int8_t *const rows[3], int32_t step, const 
         "smlatt r6, r9, r12, r6       \n"
         "smlabb r5, r10, lr, r5       \n"
         "smlatt r7, r10, lr, r7       \n"
-        FINISH("r4") FINISH("r5") FINISH("r6") FINISH("r7")
+        QUAD_FINISH("r4") QUAD_FINISH("r5") QUAD_FINISH("r6") QUAD_FINISH("r7")
         "bfi r4, r5, #8, #8           \n"
         "bfi r4, r6, #16, #8          \n"
         "bfi r4, r7, #24, #8          \n"

@@ -9,6 +9,9 @@
 
 #if SNAPUQ_DSP
 
+/* Assembly takes the arguments where they are. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* Two inputs: a word of weights becomes a pair for each channel, four pairs of inputs follow. */
 #define HALF_GROUP                      \
     "ldr r2, [r1], #4             \n"   \
@@ -28,7 +31,7 @@
 #define GROUP_BYTES "104"
 
 /* multiplier r2, rounding r3, shift r12 */
-#define FINISH(accumulator)                                          \
+#define TILE_FINISH(accumulator)                                          \
     "smmlar " accumulator ", " accumulator ", r2, " accumulator "\n" \
     "add " accumulator ", " accumulator ", " accumulator ", asr #31\n" \
     "add " accumulator ", " accumulator ", r3\n"                     \
@@ -75,9 +78,9 @@ SNAPUQ_NAKED void snapnn_tile(const uint32_t *columns, const uint32_t *words, in
         "snapnn_tile_loop_end:        \n"
 
         "ldm r1!, {r2, r3, r12}       \n"
-        FINISH("r4") FINISH("r5") FINISH("r6") FINISH("r7")
+        TILE_FINISH("r4") TILE_FINISH("r5") TILE_FINISH("r6") TILE_FINISH("r7")
         "ldm r1!, {r2, r3, r12}       \n"
-        FINISH("r8") FINISH("r9") FINISH("r10") FINISH("r11")
+        TILE_FINISH("r8") TILE_FINISH("r9") TILE_FINISH("r10") TILE_FINISH("r11")
         "ldrd r3, r2, [sp, #12]       \n"
         "ldr r0, [sp, #56]            \n"
         "add r12, r3, r3, lsl #1      \n"

@@ -1,9 +1,9 @@
 #include "snapuq_arith.h"
 
 /* sum[i] += the taps of channels o + i that read input channels c + i, i < count (1 or 4). */
-static inline void accumulate(const struct snapuq_conv_s8 *layer, const struct snapuq_window *window,
-                              const int8_t *input, int32_t c, int32_t o, int32_t count,
-                              int32_t *sum)
+static inline void accumulate(const struct snapuq_conv_s8 *layer,
+                              const struct snapuq_window *window, const int8_t *input, int32_t c,
+                              int32_t o, int32_t count, int32_t *sum)
 {
     const int32_t step = layer->dilation_w * layer->in_c;
     const int32_t zero_point = layer->in_zero_point;

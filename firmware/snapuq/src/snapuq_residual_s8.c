@@ -53,7 +53,8 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
             int64_t difference =
                 snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
             if (class_mean) {
-                difference -= snapuq_requantize(class_mean[c], head->class_scale.mantissa, head->class_scale.shift);
+                difference -= snapuq_requantize(class_mean[c], head->class_scale.mantissa,
+                                                head->class_scale.shift);
             }
             const int32_t residual_q16 =
                 (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);

@@ -1,8 +1,10 @@
 /* The instructions of the DSP extension that the kernels use, or C that does the same. Not part
  * of the contract.
  *
- * A `pair` is two int16 in the halves of a word. Right shifts of negative numbers are arithmetic
- * here, and memory is little-endian: every compiler for our targets has it so.
+ * Words are loaded and stored at any address, which Cortex-M allows in normal memory; with
+ * -mno-unaligned-access everything is plain C. A `pair` is two int16 in the halves of a word.
+ * Right shifts of negative numbers are arithmetic here, and memory is little-endian: every
+ * compiler for our targets has it so.
  */
 #ifndef SNAPUQ_SIMD_H
 #define SNAPUQ_SIMD_H
@@ -11,12 +13,30 @@
 
 #include "snapuq.h"
 
-#if defined(__GNUC__) && defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#if defined(__GNUC__) && defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && \
+    defined(__thumb2__)
 #define SNAPUQ_DSP 1
 /* A function that is assembly from its first instruction to its last, and finds its arguments
- * where the procedure call standard has them, unnoticed by the compiler. */
-#define SNAPUQ_NAKED __attribute__((naked, noinline))
-#pragma GCC diagnostic ignored "-Wunused-parameter"
+ * where the procedure call standard has them: nobody may put code in front of it (a canary, a
+ * counter), or change how it is called. */
+#define SNAPUQ_NAKED                                                              \
+    __attribute__((naked, noinline, no_instrument_function)) SNAPUQ_NO_CANARY     \
+        SNAPUQ_NO_PROFILE SNAPUQ_NO_IPA
+#if __has_attribute(no_stack_protector)
+#define SNAPUQ_NO_CANARY __attribute__((no_stack_protector))
+#else
+#define SNAPUQ_NO_CANARY
+#endif
+#if __has_attribute(no_profile_instrument_function)
+#define SNAPUQ_NO_PROFILE __attribute__((no_profile_instrument_function))
+#else
+#define SNAPUQ_NO_PROFILE
+#endif
+#if __has_attribute(noipa)
+#define SNAPUQ_NO_IPA __attribute__((noipa))
+#else
+#define SNAPUQ_NO_IPA
+#endif
 #else
 #define SNAPUQ_DSP 0
 #endif

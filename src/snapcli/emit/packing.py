@@ -3,7 +3,7 @@
 Every function returns None where the packed form could overflow or round otherwise.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from snapcli.fixedpoint.residual import Standardize
 
 Words = NDArray[np.uint32]
 
-QUAD = 4
+QUAD, KERNEL_H_MAX = 4, 16
 # Taps of a 3x3 window in the order in which snapnn_quads.c takes them.
 TAP_ORDER = ((0, 1), (0, 2), (0, 0), (1, 1), (1, 2), (1, 0), (2, 1), (2, 2), (2, 0))
 
@@ -151,7 +151,7 @@ def pack_conv(layer: ConvS8) -> SnapnnConvS8 | None:
     matrix = _matrix(layer)
     if matrix is None:
         return None
-    same = {f.name: getattr(layer, f.name) for f in fields(SnapnnConvS8) if hasattr(layer, f.name)}
+    same = _same(SnapnnConvS8, layer)
     return SnapnnConvS8(**same, matrix=matrix, range=_range(layer.out))
 
 
@@ -189,8 +189,12 @@ def pack_depthwise(layer: ConvS8) -> SnapnnDepthwiseS8 | None:
 
 
 def is_3x3(layer: ConvS8) -> bool:
-    window = (layer.kernel_h, layer.kernel_w, layer.dilation_h, layer.dilation_w)
-    return window == (3, 3, 1, 1)
+    return layer.kernel_h == layer.kernel_w == 3
+
+
+def spread_conv(layer: ConvS8) -> ConvS8:
+    """A depthwise layer of one input channel: it is a convolution."""
+    return replace(layer, weights=layer.weights.transpose(2, 0, 1)[..., np.newaxis])
 
 
 def pack_fully_connected(layer: FullyConnectedS8) -> SnapnnFullyConnectedS8 | None:

@@ -1,9 +1,9 @@
 """The kernel set `snap`: packed weights for the DSP extension; the rest is the fallback's.
 
-To the fallback go operators without a kernel here (see the cases of _lower), depthwise layers
-with several outputs per input or fewer than four channels, sums whose operands repeat, and layers
-whose packed form could overflow or round otherwise (emit/packing.py): with an effective scale of
-one half or more, for example.
+To the fallback go operators without a kernel here (see the cases of _lower), depthwise layers of
+two or three channels or with several outputs for each of several inputs, sums whose operands
+repeat, and layers whose packed form could overflow or round otherwise (emit/packing.py): with an
+effective scale of one half or more, for example.
 """
 
 from typing import Any
@@ -15,6 +15,7 @@ from snapcli.config import SNAP
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.overlap import slack
 from snapcli.emit.packing import (
+    KERNEL_H_MAX,
     QUAD,
     is_3x3,
     pack_add,
@@ -24,6 +25,7 @@ from snapcli.emit.packing import (
     pack_fully_connected,
     pack_head,
     pack_pointwise,
+    spread_conv,
 )
 from snapcli.emit.text import constant_bytes, struct
 from snapcli.fixedpoint import AddS8, ConvAddS8, ConvS8, FullyConnectedS8, MeanS8, PoolS8
@@ -87,12 +89,15 @@ def _lower(
         )
 
     match kernel:
-        case ConvS8() if layer.operator == "DEPTHWISE_CONV_2D":
-            if not kernel.in_c == kernel.out_c >= QUAD:
+        case ConvS8() if layer.operator == "DEPTHWISE_CONV_2D" and kernel.in_c > 1:
+            if not kernel.in_c == kernel.out_c >= QUAD or kernel.kernel_h > KERNEL_H_MAX:
                 return None
             function = "depthwise3x3_s8" if is_3x3(kernel) else "depthwise_s8"
             allowed = (_row_slack(kernel),)
             return made(function, pack_depthwise(kernel), allowed, _rows_bytes(kernel))
+        case ConvS8() if layer.operator == "DEPTHWISE_CONV_2D":
+            allowed = (_tiled_slack(kernel),)
+            return made("conv_s8", pack_conv(spread_conv(kernel)), allowed, _columns_bytes(kernel))
         case ConvS8() if _is_pointwise(kernel):
             allowed = (_tiled_slack(kernel),)
             return made("pointwise_s8", pack_pointwise(kernel), allowed, _columns_bytes(kernel))
