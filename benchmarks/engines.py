@@ -1,4 +1,5 @@
-"""Speed and memory of exported models against TFLite-Micro with CMSIS-NN; growth of single layers.
+"""Speed and memory of exported models against TFLite-Micro with CMSIS-NN; growth of single layers;
+what heads add.
 
     make bench                              # models of the same shape with random weights
     make bench MODELS=path/to/the/models    # MLPerf Tiny's own .tflite files
@@ -36,6 +37,7 @@ from snapcli.targets import load_target
 sys.path.insert(0, str(Path(__file__).parent))
 from cycles import Mix, inference
 from growth import Point, measure_growth
+from head_cost import SHARE_GOAL, SHARE_STRETCH, HeadCost, measure_heads
 from models import ic, kws
 
 ENGINE = Path(__file__).with_name("engine.c")
@@ -259,6 +261,23 @@ def print_growth(points: Sequence[Point]) -> None:
     )
 
 
+def print_heads(heads: Sequence[HeadCost]) -> None:
+    """Flash and RAM have a benchmark of their own (head_cost.py)."""
+    stretched = f"stretch {100 * SHARE_STRETCH:.0f} %"
+    console.table(
+        "heads at M and P, kernel set snap, Cortex-M4",
+        ("backbone", "rank", "of the backbone's instructions", "goal", stretched),
+        [
+            (
+                *(cost.backbone, str(cost.rank), f"+{100 * cost.share:.2f} %"),
+                f"{100 * SHARE_GOAL:.0f} %",
+                "reached" if cost.share <= SHARE_STRETCH else "not reached",
+            )
+            for cost in heads
+        ],
+    )
+
+
 def stretch(rows: Sequence[Row]) -> str:
     """Whether the kernel set snap reaches what nobody demands of it."""
     ours = [row for row in rows if row.kernels == "snap"]
@@ -284,9 +303,16 @@ def main(
     console.say(stretch(rows))
     print_memory(rows, source)
     print_growth(points)
+    heads = measure_heads()
+    print_heads(heads)
     console.say(f"snap export-c takes {', '.join(seconds)} on this machine (goal: under 3 s).")
     missed = [line for row in rows for line in row.missed]
     missed += [line for point in points for line in point.missed]
+    missed += [
+        f"heads of {cost.backbone}, rank {cost.rank}: {100 * cost.share:.2f} %"
+        for cost in heads
+        if cost.share > SHARE_GOAL
+    ]
     for line in missed:
         console.say(f"missed: {line}")
     if missed:

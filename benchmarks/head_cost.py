@@ -9,6 +9,7 @@ paper counts, weights and biases of projector and heads. A rank is cut to the wi
 that resnet8 has one row.
 """
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -31,6 +32,7 @@ SHAPES = {"dscnn": (98, 40, 1), "resnet8": (32, 32, 3)}
 # Bytes of flash: the paper's 28 KB for rank 64, half of that for half the rank.
 RANKS = {32: 14 * 1024, 64: 28 * 1024}
 CLASSES = 10
+SHARE_GOAL, SHARE_STRETCH = 0.02, 0.01
 
 
 def parameters(head: HeadS8) -> int:
@@ -38,12 +40,22 @@ def parameters(head: HeadS8) -> int:
     return sum(a.nbytes for a in arrays)
 
 
-def main(
-    kernels: Annotated[str, typer.Option(help="snap, reference or cmsis-nn.")] = SNAP,
-    target: Annotated[str, typer.Option(help="Whose compiler and core.")] = "qemu-m4",
-) -> None:
+@dataclass(frozen=True)
+class HeadCost:
+    """Of the heads at M and P; share: of the backbone's instructions. limit: bytes of flash."""
+
+    backbone: str
+    rank: int
+    share: float
+    flash_bytes: int
+    limit: int
+    arena_bytes: int
+    parameter_bytes: int
+
+
+def measure_heads(kernels: str = SNAP, target: str = "qemu-m4") -> list[HeadCost]:
     require_tensorflow()
-    rows, missed = [], 0
+    found = []
     for name, shape in SHAPES.items():
         backbone = load_backbone(name)
         model = backbone.build(shape, CLASSES)
@@ -60,20 +72,31 @@ def main(
             cost = prices.of(body, [0, 1])
             weights = sum(parameters(h.residual) for h in body.heads)
             share = cost.instructions / prices.backbone
-            goals = {
-                f"{100 * share:.2f} % <= 2 %": share <= 0.02,
-                f"{cost.flash_bytes:,} B <= {limit:,} B": cost.flash_bytes <= limit,
-                f"{prices.arena_bytes:,} B <= 1,024 B": prices.arena_bytes <= 1024,
-            }
-            missed += not all(goals.values())
-            rows.append(
-                (
-                    name,
-                    str(rank),
-                    *(f"{text}: {'met' if ok else 'MISSED'}" for text, ok in goals.items()),
-                    f"{weights:,} B",
-                )
+            sizes = (cost.flash_bytes, limit, prices.arena_bytes, weights)
+            found.append(HeadCost(name, rank, share, *sizes))
+    return found
+
+
+def main(
+    kernels: Annotated[str, typer.Option(help="snap, reference or cmsis-nn.")] = SNAP,
+    target: Annotated[str, typer.Option(help="Whose compiler and core.")] = "qemu-m4",
+) -> None:
+    rows, missed = [], 0
+    for cost in measure_heads(kernels, target):
+        goals = {
+            f"{100 * cost.share:.2f} % <= {100 * SHARE_GOAL:.0f} %": cost.share <= SHARE_GOAL,
+            f"{cost.flash_bytes:,} B <= {cost.limit:,} B": cost.flash_bytes <= cost.limit,
+            f"{cost.arena_bytes:,} B <= 1,024 B": cost.arena_bytes <= 1024,
+        }
+        missed += not all(goals.values())
+        rows.append(
+            (
+                cost.backbone,
+                str(cost.rank),
+                *(f"{text}: {'met' if ok else 'MISSED'}" for text, ok in goals.items()),
+                f"{cost.parameter_bytes:,} B",
             )
+        )
     columns = ("backbone", "rank", "instructions", "flash", "RAM", "parameters alone")
     console.table(f"heads at M and P, {kernels}", columns, rows)
     raise typer.Exit(7 if missed else 0)

@@ -150,6 +150,7 @@ def test_the_readme_says_flash_ram_and_work_of_every_layer(folder: Path) -> None
         shape = "x".join(map(str, layer["shape"]))
         row = f"| {layer['name']} | {layer['operator']} | {shape} | {layer['macs']:,} |"
         assert row in readme
+        assert f"| {layer['kernel']} |" in readme
     assert f"| flash | {report['flash_bytes']:,} B" in readme
     assert f"| RAM | {report['arena_bytes']:,} B" in readme
     assert f"| multiply-accumulates | {report['macs']:,} |" in readme

@@ -86,6 +86,8 @@ def export_c(
         if explain and not json:
             for plan in plans:
                 render.arena(plan)
+    if kernels not in (None, report.kernels):
+        console.note(f"{report.target} has no DSP extension: all layers use '{report.kernels}'.")
     console.print_json(report) if json else render.export_c(report)
 
 

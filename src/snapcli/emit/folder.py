@@ -22,7 +22,8 @@ _CALLED = re.compile(r"\b(\w+)\(")
 
 @dataclass(frozen=True)
 class LayerRow:
-    """A line of the table in README.md; arena_bytes: of the arena that its step spans."""
+    """A line of the table in README.md; arena_bytes: of the arena that its step spans; kernel: the
+    C function that computes it."""
 
     name: str
     operator: str
@@ -31,6 +32,7 @@ class LayerRow:
     constant_bytes: int
     output_bytes: int
     arena_bytes: int
+    kernel: str
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def layer_rows(program: Program) -> tuple[LayerRow, ...]:
             program.lowered[step.layer.name].constant_bytes,
             program.graph.tensors[step.target].size_bytes,
             program.full.span(i),
+            _called(program.lowered[step.layer.name].call),
         )
         for i, step in enumerate(program.steps, start=1)
         if isinstance(step, LayerStep)
@@ -170,7 +173,7 @@ def emit_readme(
     rows = layer_rows(program)
     table = "\n".join(
         f"| {r.name} | {r.operator} | {'x'.join(map(str, r.shape))} | {r.macs:,} "
-        f"| {r.constant_bytes:,} | {r.output_bytes:,} | {r.arena_bytes:,} |"
+        f"| {r.constant_bytes:,} | {r.output_bytes:,} | {r.arena_bytes:,} | {r.kernel} |"
         for r in rows
     )
     plan = program.full
@@ -211,10 +214,10 @@ input or output in any of it.
 
 ## Layers
 
-| layer | operator | output | MACs | flash, B | output, B | RAM in use, B |
-|---|---|---|---|---|---|---|
+| layer | operator | output | MACs | flash, B | output, B | RAM in use, B | kernel |
+|---|---|---|---|---|---|---|---|
 {table}
-| total | | | {program.graph.macs:,} | {constants:,} | | {plan.arena_bytes:,} |
+| total | | | {program.graph.macs:,} | {constants:,} | | {plan.arena_bytes:,} | |
 
 A MAC is a multiplication that is accumulated, or an addition where nothing is multiplied.
 {_heads_line(program)}The largest set of tensors alive at once is {program.live_bytes:,} B; the
