@@ -128,7 +128,7 @@ def convolution(sketch: Sketch, source: Known) -> None:
         return
     options = (padding, stride, dilation, sketch.choice(ACTIVATIONS))
     if sketch.flip():
-        out_c = int(sketch.rng.integers(1, 21))
+        out_c = int(sketch.rng.integers(1, 9))
         parts = weighted(sketch, source, (out_c, *size, in_c), 0, (1, height, width, out_c))
         sketch.add(op.conv(*parts, *options), source)
     else:
