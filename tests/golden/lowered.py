@@ -56,7 +56,9 @@ class Fallback:
     """A kernel set that has nothing."""
 
     name = prelude = head_header = head_type = "fallback"
-    fuses = False
+
+    def fuses(self, layer: Layer) -> bool:
+        return False
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         raise ElsewhereError(layer.name)

@@ -57,13 +57,15 @@ class CmsisNn:
     """Arm's kernels; what they cannot do is the fallback's."""
 
     name = CMSIS_NN
-    fuses = False
     prelude = _PRELUDE
     head_header = "arm_snap_residual_s8.h"
     head_type = "arm_snap_residual_params"
 
     def __init__(self, fallback: KernelSet) -> None:
         self.fallback = fallback
+
+    def fuses(self, layer: Layer) -> bool:
+        return False
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         lowered = _lower(layer, graph, pointers, scratch)

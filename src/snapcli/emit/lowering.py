@@ -100,15 +100,19 @@ class LoweredHead:
 
 
 class KernelSet(Protocol):
-    """name is what the command line calls it; fuses: it computes what graph/fusion.py makes;
-    prelude stands in front of the definitions of layers, head_header in front of those of heads,
-    whose residuals take parameters of the C type head_type."""
+    """name is what the command line calls it; prelude stands in front of the definitions of
+    layers, head_header in front of those of heads, whose residuals take parameters of the C type
+    head_type."""
 
     name: str
-    fuses: bool
     prelude: str
     head_header: str
     head_type: str
+
+    def fuses(self, layer: Layer) -> bool:
+        """Whether it computes this layer, which graph/fusion.py would make of two, as well as
+        the two."""
+        ...
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         """pointers: the C expression of every tensor's first element, by tensor name."""

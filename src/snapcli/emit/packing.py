@@ -279,8 +279,8 @@ def _folded(
     bias, bound = _bias_of(weights, in_zero_point, out)
     if bound.max() > INT32_MAX:
         return None
-    # A multiplier of zero makes the zero point of anything: so does any other one of zero.
-    dead = out.mantissa == 0
+    # What is always rounded away gives the zero point, as weights of zero do with any multiplier.
+    dead = _vanishes(out, bound)
     mantissa = np.where(dead, 1 << 30, out.mantissa)
     shift = np.where(dead, -1, out.shift)
     scales = []
@@ -292,6 +292,13 @@ def _folded(
         scales.append((scale.multiplier, scale.rounding, scale.shift))
     alive = ~dead
     return weights * alive[:, np.newaxis], bias * alive, np.array(scales, np.int32)
+
+
+def _vanishes(out: OutputS8, bound: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """By channel, whether requantization makes nothing of every accumulator up to +-bound."""
+    high = (bound * out.mantissa.astype(np.int64) + (1 << 30)) >> 31
+    right = np.maximum(-out.shift.astype(np.int64), 0)
+    return (out.mantissa == 0) | ((right > 0) & (high < (1 << right) >> 1))
 
 
 def _bias_of(

@@ -64,12 +64,12 @@ def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Progra
     """Layers are fused where the kernel set can do that and the arena does not grow by it."""
     results = body.results if body else tuple(dict.fromkeys(graph.outputs.values()))
     program = _build(graph, body, results, kernels)
-    if kernels.fuses:
-        fused = fuse_residuals(graph, {*results, *(body.tapped if body else ())})
-        if len(fused.layers) < len(graph.layers):
-            other = _build(fused, body, results, kernels)
-            if other.full.arena_bytes <= program.full.arena_bytes:
-                return other
+    visible = {*results, *(body.tapped if body else ())}
+    fused = fuse_residuals(graph, visible, kernels.fuses)
+    if len(fused.layers) < len(graph.layers):
+        other = _build(fused, body, results, kernels)
+        if other.full.arena_bytes <= program.full.arena_bytes:
+            return other
     return program
 
 

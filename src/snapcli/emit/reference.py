@@ -10,10 +10,12 @@ from snapcli.graph.graph import Graph, Layer
 
 class Reference:
     name = REFERENCE
-    fuses = True
     prelude = ""
     head_header = "snapuq.h"
     head_type = "struct snapuq_head_s8"
+
+    def fuses(self, layer: Layer) -> bool:
+        return True
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         parameters = f"{pointers[layer.target]}_layer"

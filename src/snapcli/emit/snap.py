@@ -38,13 +38,16 @@ class Snap:
     """Our packed kernels; what they cannot do is the fallback's."""
 
     name = SNAP
-    fuses = True
     prelude = '#include "snapnn.h"\n'
     head_header = "snapnn.h"
     head_type = "struct snapnn_head_s8"
 
     def __init__(self, fallback: KernelSet) -> None:
         self.fallback = fallback
+
+    def fuses(self, layer: Layer) -> bool:
+        """A sum that cannot be packed should not keep its convolution from it."""
+        return isinstance(layer.kernel, ConvAddS8) and pack_conv_add(layer.kernel) is not None
 
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         name = f"{pointers[layer.target]}_layer"

@@ -1,17 +1,20 @@
 """Layers that a kernel set computes in one go."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from snapcli import fixedpoint as fx
 from snapcli.graph.graph import Graph, Layer
 
 
-def fuse_residuals(graph: Graph, visible: Collection[str]) -> Graph:
+def fuse_residuals(
+    graph: Graph, visible: Collection[str], wanted: Callable[[Layer], bool] = lambda layer: True
+) -> Graph:
     """An ADD becomes part of the convolution that feeds it, if nobody else reads that one.
 
-    visible: tensors that somebody looks at from outside. Of two convolutions the later one is
+    visible: tensors that somebody looks at from outside. wanted: asked of the layer that would be
+    made. Of two convolutions the later one is
     taken: the other's output then waits where the sum goes.
     """
     shown = {graph.stored(name) for name in visible} | {*graph.views.values()}
@@ -33,8 +36,10 @@ def fuse_residuals(graph: Graph, visible: Collection[str]) -> Graph:
         lengths = {layer.kernel.length, layer.kernel.in1_length, layer.kernel.in2_length}
         if own and len(lengths) == 1:
             _, conv = max(own, key=lambda found: found[0])
-            fused[layer.name] = _fused(conv, layer)
-            gone.add(conv.target)
+            made_of_both = _fused(conv, layer)
+            if wanted(made_of_both):
+                fused[layer.name] = made_of_both
+                gone.add(conv.target)
     return replace(
         graph,
         layers=tuple(fused.get(n.name, n) for n in graph.layers if n.target not in gone),

@@ -1,16 +1,22 @@
 """Packed weights, unpacked by hand, and packed requantization against the specification."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from snapcli.emit import packing
+from snapcli.emit import Reference, build_program, packing
+from snapcli.emit.snap import Snap
 from snapcli.fixedpoint import AddS8, FullyConnectedS8, Multiplier, OutputS8, add_s8
 from snapcli.fixedpoint.requantize import requantize
 
+from ..graph.test_fusion import residual
+
 INT32 = st.integers(-(2**31), 2**31 - 1)
 MANTISSA = st.integers(2**30, 2**31 - 1)
+HALF = Multiplier(1 << 30, 0)
 
 
 def scaled(value: np.ndarray, scale: packing.SnapnnScale) -> np.ndarray:
@@ -92,6 +98,14 @@ def test_a_channel_without_scale_gives_its_zero_point() -> None:
     assert scaled(np.int64(0), packing.SnapnnScale(*map(int, scales[1]))) == 9
 
 
+@given(MANTISSA, st.integers(-31, -1), st.integers(1, 2**31 - 1))
+def test_what_vanishes_is_rounded_to_nothing(mantissa: int, shift: int, bound: int) -> None:
+    out = OutputS8(*(np.array([v], np.int32) for v in (0, mantissa)), np.array([shift]), 0, 0, 0)
+    largest = np.array([bound, -bound])
+    expected = not requantize(largest, mantissa, shift).any()
+    assert packing._vanishes(out, np.array([bound])) == [expected]
+
+
 @given(
     st.integers(-128, 127),
     st.integers(-128, 127),
@@ -118,8 +132,28 @@ def test_sums_are_tflites(zero1: int, zero2: int, zero: int, shift: int, swap: b
     np.testing.assert_array_equal(found, add_s8(layer, x1[np.newaxis], x2[np.newaxis])[0])
 
 
-@pytest.mark.parametrize("shift", [0, 3, -23])
-def test_a_layer_with_a_scale_out_of_reach_is_not_packed(shift: int) -> None:
+@pytest.mark.parametrize(("shift", "bias"), [(0, 1), (3, 1), (-23, 1 << 30)])
+def test_a_layer_with_a_scale_out_of_reach_is_not_packed(shift: int, bias: int) -> None:
     ones = np.ones(1, np.int32)
-    out = OutputS8(ones, ones << 30, ones.astype(np.int8) * shift, 0, -128, 127)
+    out = OutputS8(ones * bias, ones << 30, ones.astype(np.int8) * shift, 0, -128, 127)
     assert packing._folded(np.ones((1, 4), np.int8), 0, out) is None
+
+
+def test_a_sum_that_cannot_be_packed_leaves_its_convolution_alone() -> None:
+    """Scales too far apart for one rounding constant, the larger with a ReLU's zero point."""
+    graph = residual()
+    far = Multiplier(1_500_000_000, -12)
+    for kernels, apart, fused in ((Snap(Reference()), True, 0), (Snap(Reference()), False, 1)):
+        layers = tuple(
+            replace(
+                layer,
+                kernel=replace(layer.kernel, in1=far, in2=HALF, in2_zero_point=-128),
+            )
+            if isinstance(layer.kernel, AddS8) and apart
+            else layer
+            for layer in graph.layers
+        )
+        program = build_program(replace(graph, layers=layers), None, kernels)
+        calls = [low.call.partition("(")[0] for low in program.lowered.values()]
+        assert calls.count("snapnn_conv_add_s8") == fused
+        assert sum(call in ("snapnn_pointwise_s8", "snapnn_conv_s8") for call in calls) >= 2

@@ -46,6 +46,14 @@ def operators(graph: Graph) -> list[str]:
     return [layer.operator for layer in graph.layers]
 
 
+def test_who_computes_the_layers_may_not_want_it() -> None:
+    graph = residual()
+    asked: list[str] = []
+    kept = fuse_residuals(graph, {"logits"}, lambda layer: bool(asked.append(layer.operator)))
+    assert asked == ["CONV_2D+ADD"]
+    assert kept.layers == graph.layers
+
+
 def test_the_later_convolution_takes_the_sum_in() -> None:
     for order in (("side", "block"), ("block", "side")):
         graph = residual(order)
