@@ -1,6 +1,4 @@
-#include "snapuq_arith.h"
-
-#define RESIDUAL_LIMIT_Q16 (1 << 23)
+#include "snapuq_residual.h"
 
 static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t *z)
 {
@@ -22,11 +20,7 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
     int16_t *z = scratch;
     int32_t inputs = head->in_channels;
 
-    for (int32_t c = 0; c < head->in_channels; ++c) {
-        const int64_t x =
-            snapuq_standardized(&head->before, c, sum_before[c]) + head->before.offset[c];
-        z[c] = (int16_t)snapuq_clamp64(x, INT16_MIN, INT16_MAX);
-    }
+    snapuq_standardize_q10(&head->before, inputs, sum_before, z);
     if (head->rank) {
         project(head, z, z + inputs);
         z += inputs;
@@ -50,16 +44,14 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
             xi = snapuq_requantize(xi, head->xi.mantissa, head->xi.shift);
             xi = snapuq_place(xi, head->xi_zero_point, INT8_MIN, INT8_MAX);
 
-            int64_t difference =
-                snapuq_standardized(&head->after, c, sum_after[c]) + head->after.offset[i] - mean;
+            int64_t predicted_q16 = mean;
             if (class_mean) {
-                difference -= snapuq_requantize(class_mean[c], head->class_scale.mantissa,
-                                                head->class_scale.shift);
+                predicted_q16 += snapuq_requantize(class_mean[c], head->class_scale.mantissa,
+                                                   head->class_scale.shift);
             }
-            const int32_t residual_q16 =
-                (int32_t)snapuq_clamp64(difference, -RESIDUAL_LIMIT_Q16, RESIDUAL_LIMIT_Q16);
             const uint16_t inverse_q9 = head->inverse_sigma_q9[xi + 128];
-            u_q12[i] = (int32_t)(((int64_t)residual_q16 * inverse_q9 + (1 << 12)) >> 13);
+            u_q12[i] = snapuq_residual_q12(&head->after, c, i, sum_after[c], predicted_q16,
+                                           inverse_q9);
             if (inverse_sigma_q9) {
                 inverse_sigma_q9[i] = inverse_q9;
             }
