@@ -1,0 +1,1 @@
+"""The methods that are compared, one per file: fit(train, dev), then score(batch)."""

@@ -1,0 +1,166 @@
+"""What `snap eval` says: eval/eval.json. Every figure has its interval."""
+
+from dataclasses import dataclass, field
+
+from snapcli.baselines.method import Tuning
+from snapcli.metrics.bootstrap import Interval
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """How well a score finds positives (errors, or foreign inputs). fpr95: the share of negatives
+    above the threshold that finds 95 % of the positives."""
+
+    auroc: Interval
+    aupr: Interval
+    fpr95: Interval
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Positive is a wrong answer. per_cell: mean over the `cells` (type, severity) that hold both
+    right and wrong answers."""
+
+    pooled: Found
+    per_cell: Found
+    clean: Found
+    cells: int
+
+
+@dataclass(frozen=True)
+class EventFigures:
+    """On the test stream. auprc: of frames in an event; weighted: every event counts the same.
+    threshold: the one with the best F1 on the dev stream. delay: median over detected events, in
+    frames, without an interval below 10 events. miss_rate: share of events without an alarm.
+    false_positives: share of clean frames above the threshold that finds 90 % of the event frames
+    of the dev stream."""
+
+    events: int
+    auprc: Interval
+    weighted_auprc: Interval
+    threshold: float
+    delay: Interval
+    miss_rate: float
+    false_positives: float
+
+
+@dataclass(frozen=True)
+class Selective:
+    """Error rate among the accepted at 80, 90 and 95 % coverage; area under that curve; negative
+    log-likelihood of the accepted at 90 %."""
+
+    risk_80: Interval
+    risk_90: Interval
+    risk_95: Interval
+    aurc: Interval
+    nll_90: Interval
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    nll: Interval
+    brier: Interval
+    ece: Interval
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """One of 15 bins of equal mass: mean stated probability, share that came true, share of all
+    examples."""
+
+    stated: float
+    observed: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Of one corruption type at severities 4 and 5: errors, and the share of them that the
+    threshold of EventFigures' 90 % recall refuses."""
+
+    type: str
+    errors: int
+    refused: float
+
+
+@dataclass(frozen=True)
+class MethodFigures:
+    """status: done, or `not run` with the reason in why; all else is then empty.
+
+    by_severity, by_type: mean over cells of AUROC and AUPR of errors. posterior: calibration of
+    the probabilities, U: of the score itself as a probability of error (None if it is none); both
+    on clean and on corrupted test data. selective: on the clean and on all test data. gains:
+    {figure: score minus max-probability's, paired}; positive is better for every figure.
+    risk_coverage: [coverage, risk] pairs on all test data. stream: the score of every frame of
+    the test stream, thinned to at most 1,000 (largest of each group)."""
+
+    name: str
+    kind: str
+    status: str
+    why: str = ""
+    source: str = ""
+    tuning: Tuning | None = None
+    accuracy: float = float("nan")
+    errors: Errors | None = None
+    ood: dict[str, Found] = field(default_factory=dict)
+    by_severity: dict[str, Found] = field(default_factory=dict)
+    by_type: dict[str, Found] = field(default_factory=dict)
+    events: EventFigures | None = None
+    selective: dict[str, Selective] = field(default_factory=dict)
+    posterior: dict[str, Calibrated] = field(default_factory=dict)
+    uncertainty: dict[str, Calibrated] | None = None
+    gains: dict[str, Interval] = field(default_factory=dict)
+    clusters: tuple[Cluster, ...] = ()
+    risk_coverage: tuple[tuple[float, float], ...] = ()
+    reliability: dict[str, tuple[Reliability, ...]] = field(default_factory=dict)
+    stream: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class StreamSegment:
+    kind: str
+    condition: str
+    severity: int
+    first: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """The test stream. events: (onset, offset) by the base model's answers; lower: what its
+    accuracy over 100 frames falls below in an event."""
+
+    frames: int
+    lower: float
+    events: tuple[tuple[int, int], ...]
+    segments: tuple[StreamSegment, ...]
+
+
+@dataclass(frozen=True)
+class SourceFigures:
+    """source: float, int8 or device. accuracy by condition: `clean`, then severities. taps and
+    tap_correlation [taps, taps]: of the surprisals over all test data, with S last."""
+
+    source: str
+    examples: dict[str, int]
+    accuracy: dict[str, float]
+    taps: tuple[str, ...]
+    tap_correlation: tuple[tuple[float, ...], ...]
+    stream: StreamView | None
+    methods: tuple[MethodFigures, ...]
+
+
+@dataclass(frozen=True)
+class EvalReport:
+    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set."""
+
+    schema: int
+    run: str
+    dataset: str
+    model: str
+    seed: int
+    limit: int
+    replicates: int
+    sources: dict[str, SourceFigures]
