@@ -43,6 +43,7 @@ def _register() -> None:
         attach,
         bench,
         calibrate,
+        compare,
         data,
         demo,
         doctor,
@@ -54,6 +55,7 @@ def _register() -> None:
         monitor,
         ports,
         quantize,
+        report,
         run,
         show,
         taps,
@@ -62,7 +64,8 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (demo, run, attach, taps, show, monitor, inspect, verify, models, ports, doctor)
+    shown = (show, report, compare, monitor, inspect)
+    around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

@@ -54,8 +54,9 @@ class Made:
 @dataclass(frozen=True)
 class Contents:
     """Parsed JSON as the stages store it, None or empty where there is none or it is stale; by
-    target where there may be several. missing: {piece: a sentence with the command that makes
-    it}, of every piece. recipe: the text of config.toml."""
+    target where there may be several. detection: of quantize or calibrate, without intervals.
+    missing: {piece: a sentence with the command that makes it}, of every piece that is not there.
+    recipe: the text of config.toml."""
 
     run: str
     model: str
@@ -64,7 +65,7 @@ class Contents:
     evaluation: Json | None = None
     cost: Json | None = None
     taps: Json | None = None
-    quantized: Json | None = None
+    detection: Json | None = None
     sizes: Mapping[str, Json] = field(default_factory=dict)
     benches: Mapping[str, Json] = field(default_factory=dict)
     arenas: Mapping[str, Arena] = field(default_factory=dict)

@@ -153,6 +153,11 @@ def _missing(words: str) -> str:
     return tag("p", text(words), class_="missing")
 
 
+def _said_missing(contents: Contents, *pieces: str) -> str:
+    """A line for each of the pieces that is not there."""
+    return "".join(_missing(contents.missing[p]) for p in pieces if p in contents.missing)
+
+
 def _figure(picture: str, title: str, words: str, legend: str = "", wide: bool = False) -> str:
     look = "wide" if wide else None
     inside = tag("div", picture, class_="picture", tabindex="0" if wide else None)
@@ -230,8 +235,8 @@ def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
     if not figures:
         return _missing("No method has a reliability diagram.")
     words = (
-        "15 bins of equal mass. On the diagonal what is stated comes true; below it, confidence "
-        "is too high, above it too low. Posterior: the probability of the answer. U: the score "
+        "15 bins of equal mass. On the diagonal what is stated comes true as often as stated, "
+        "below it less often. Posterior: the probability of the answer. U: the score "
         "itself as the probability that the answer is wrong."
     )
     return tag("p", text(words), class_="words") + _grid(*figures)
@@ -289,7 +294,7 @@ def _device(contents: Contents) -> str:
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         found.append(_figure(picture, f"Played through {target}", words, wide=True))
-    return "".join(found) or _missing(contents.missing["stream"])
+    return "".join(found) + _said_missing(contents, "stream")
 
 
 def _severity(source: Mapping[str, Any], looks: Looks) -> str:
@@ -338,8 +343,7 @@ def _taps(contents: Contents) -> str:
         picture = heatmap([*names, "S"], [*matrix, [*with_score, 1.0]])
         words = f"On dev data. Recommended: {', '.join(contents.taps['recommended']) or 'none'}."
         figures.append(_figure(picture, "Every block as a tap", words))
-    found = _grid(*figures) if figures else _missing(contents.missing["eval"])
-    return found if contents.taps is not None else found + _missing(contents.missing["taps"])
+    return (_grid(*figures) if figures else "") + _said_missing(contents, "eval", "taps")
 
 
 def _cost(contents: Contents) -> str:
@@ -355,23 +359,20 @@ def _cost(contents: Contents) -> str:
     for target, size in contents.sizes.items():
         if target not in contents.benches:
             found.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
-    if not contents.benches:
-        found.append(_missing(contents.missing["bench"]))
+    found.append(_said_missing(contents, "flash", "bench"))
     for target, arena in contents.arenas.items():
         words = (
             f"{kilobytes(arena.arena_bytes)}, kernels {arena.kernels}. A box is a buffer: as wide "
             "as it lives, as high as it is large."
         )
         found.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
-    if not contents.arenas:
-        found.append(_missing(contents.missing["export-c"]))
+    found.append(_said_missing(contents, "export-c"))
     if contents.cost is not None:
         words = "Each method compiled from the same backbone by the same compiler."
         found.append(tag("h3", "What each method costs"))
         found.append(tag("p", text(words), class_="words"))
         found += cost_tables(contents.cost)
-    else:
-        found.append(_missing(contents.missing["cost"]))
+    found.append(_said_missing(contents, "cost"))
     return "".join(found)
 
 
@@ -391,18 +392,14 @@ def _sources(contents: Contents) -> str:
     if contents.evaluation is None:
         return _missing(contents.missing["eval"])
     words = "The same figure by the float model, the integer reference and the device."
-    absent = [name for name in _SOURCES if name not in contents.evaluation["sources"]]
     found = tag("p", text(words), class_="words")
     found += source_table(contents.evaluation, Looks.of(contents.evaluation))
-    for name in absent:
-        found += _missing(contents.missing[f"eval {name}"])
-    return found
+    return found + _said_missing(contents, *(f"eval {name}" for name in _SOURCES))
 
 
 def _ablations(contents: Contents) -> str:
-    if not contents.ablations:
-        return _missing(contents.missing["ablate"])
-    return "".join(plain_table(report["title"], report) for report in contents.ablations)
+    found = [plain_table(report["title"], report) for report in contents.ablations]
+    return "".join(found) + _said_missing(contents, "ablate")
 
 
 def _made(contents: Contents) -> str:

@@ -196,9 +196,9 @@ def _gained(gain: Any) -> str:
 
 
 def _better_without_intervals(question: str, contents: Contents) -> Statement:
-    if contents.quantized is None:
+    if contents.detection is None:
         return Statement(question, "unknown", "not known", contents.missing["eval"])
-    errors = contents.quantized["detection"]["errors"]
+    errors = contents.detection["errors"]
     said = [
         f"{title} {decimal(errors['U'][part]['auroc'])} against "
         f"{decimal(errors[BASE][part]['auroc'])}"
