@@ -37,7 +37,11 @@ _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
 _ASIDE = ("taps", "export-tflm", "stream", "eval", "cost", "ablate", "report")
 # What the commands of stages are called, where it is not by the stage's name.
-_COMMANDS = {"export-tflm": "export-c --runtime tflm", "stream": "bench --stream"}
+_COMMANDS = {
+    "export-tflm": "export-c --runtime tflm",
+    "stream": "bench --stream",
+    "ablate": "ablate taps",
+}
 DEFAULT_RUNS_DIR = "runs"
 _PER_TARGET = ("export-c", "export-tflm", "flash", "bench", "stream")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")

@@ -11,6 +11,8 @@ from snapcli.report.scale import Scale
 
 _NAMES, _VALUES, _ROW = 150, 76, 24
 _STEPS = 12
+# Stages that are there without a monitor, too.
+_OF_THE_MODEL = ("backbone", "classifier")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def by_step(bench: Mapping[str, Any]) -> str:
 
 def _cost(cost: Mapping[str, Any], bench: Mapping[str, Any]) -> Bar:
     stage = cost.get("stage", cost["name"])
-    look = "part-backbone" if stage == "backbone" else "part-ours"
+    look = "part-backbone" if stage in _OF_THE_MODEL else "part-ours"
     tip = f"{cost['name']}\n{cost['mean']:,.0f} {bench['counter']}, {percent(cost['share'])}"
     if cost["macs"]:
         tip += f"\n{cost['macs']:,} MAC, {cost['mean'] / cost['macs']:.2f} each"

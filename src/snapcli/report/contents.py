@@ -55,7 +55,7 @@ class Made:
 class Contents:
     """Parsed JSON as the stages store it, None or empty where there is none or it is stale; by
     target where there may be several. detection: of quantize or calibrate, without intervals.
-    missing: {piece: a sentence with the command that makes it}, of every piece that is not there.
+    missing: {stage: a sentence with the command that makes it}, of every one that is not there.
     recipe: the text of config.toml."""
 
     run: str
@@ -73,3 +73,8 @@ class Contents:
     ablations: Sequence[Json] = ()
     made: Sequence[Made] = ()
     recipe: str = ""
+
+    def lack(self, kind: str) -> str:
+        """Why nothing of a kind of stage is there."""
+        found = (words for stage, words in self.missing.items() if stage.split("/")[0] == kind)
+        return next(found, "")

@@ -52,8 +52,7 @@ def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks
         found = [
             (s, method["by_severity"][s][figure])
             for s in severities
-            if s in method["by_severity"]
-            and value_of(method["by_severity"][s][figure]) is not None
+            if s in method["by_severity"] and value_of(method["by_severity"][s][figure]) is not None
         ]
         if not found:
             continue

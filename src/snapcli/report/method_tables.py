@@ -28,9 +28,7 @@ def tables(source: Json, looks: Looks) -> list[tuple[str, str, str]]:
     return [found for make in made if (found := make(source, looks)) is not None]
 
 
-def _table(
-    source: Json, looks: Looks, title: str, columns: Sequence[Column], cells: Cells
-) -> str:
+def _table(source: Json, looks: Looks, title: str, columns: Sequence[Column], cells: Cells) -> str:
     rows = []
     for method in source["methods"]:
         name, look = method["name"], f"method {looks(method['name'])}"
@@ -62,8 +60,11 @@ def _get(values: Any, *path: str) -> Any:
 def _errors(source: Json, looks: Looks) -> tuple[str, str, str] | None:
     if not any(m["errors"] for m in _done(source)):
         return None
-    parts = (("pooled", "pooled"), ("per_cell", "mean over type \N{MULTIPLICATION SIGN} severity"))
-    parts += (("clean", "clean"),)
+    parts = (
+        ("pooled", "pooled"),
+        ("per_cell", "mean over type \N{MULTIPLICATION SIGN} severity"),
+        ("clean", "clean"),
+    )
     columns = [Column("accuracy", HIGHER)]
     columns += [Column(t, better, group) for _, group in parts for _, t, better in _FOUND]
 
@@ -140,7 +141,9 @@ def _calibration(source: Json, looks: Looks) -> tuple[str, str, str] | None:
     keys = [(part, title, key) for part, title in kinds for key in _keys(source, part)]
     if not keys:
         return None
-    columns = [Column(t, LOWER, f"{title}, {key}") for _, title, key in keys for _, t in _CALIBRATED]
+    columns = [
+        Column(t, LOWER, f"{title}, {key}") for _, title, key in keys for _, t in _CALIBRATED
+    ]
 
     def cells(method: Json) -> list[Any]:
         return [_get(method[p], key, part) for p, _, key in keys for part, _ in _CALIBRATED]
@@ -157,9 +160,10 @@ def _gains(source: Json, looks: Looks) -> tuple[str, str, str] | None:
     keys = [k for k in _keys(source, "gains") if not k.startswith(("severity.", "type."))]
     if not keys:
         return None
-    columns = [Column(figure_words(last), HIGHER, figure_words(what)) for what, _, last in (
-        key.rpartition(".") for key in keys
-    )]
+    columns = [
+        Column(figure_words(last), HIGHER, figure_words(what))
+        for what, _, last in (key.rpartition(".") for key in keys)
+    ]
 
     def cells(method: Json) -> list[Any]:
         return [_get(method["gains"], key) for key in keys]
@@ -209,8 +213,7 @@ def _tuning(source: Json, looks: Looks) -> tuple[str, str, str] | None:
             return [method["kind"], "nothing to choose", "", "", None, method["source"]]
         tried = "; ".join(f"{k}: {_values(v)}" for k, v in tuning["grid"].items())
         chosen = "; ".join(f"{k} = {_value(v)}" for k, v in tuning["chosen"].items())
-        found = [method["kind"], tried, chosen, tuning["by"], tuning["score"], method["source"]]
-        return found
+        return [method["kind"], tried, chosen, tuning["by"], tuning["score"], method["source"]]
 
     words = "Every grid, what dev data chose from it, and the dev score of the choice."
     return "Tuning", words, _table(source, looks, "Grids and choices", columns, cells)

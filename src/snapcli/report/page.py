@@ -42,16 +42,25 @@ def page(contents: Contents) -> str:
     sections = [
         Section("verdict", "Verdict", "Verdict", _verdict(contents)),
         Section("selective", "Refusing", "What to refuse", _of_sources(contents, _selective)),
-        Section("calibration", "Calibration", "Is what it states true?", _of_sources(contents, _calibration)),
-        Section("stream", "Stream", "The stream", _of_sources(contents, _stream) + _device(contents)),
+        Section(
+            "calibration",
+            "Calibration",
+            "Is what it states true?",
+            _of_sources(contents, _calibration),
+        ),
+        Section(
+            "stream", "Stream", "The stream", _of_sources(contents, _stream) + _device(contents)
+        ),
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
         Section("cost", "Cost", "Cost", _cost(contents)),
         Section("tables", "Tables", "All figures", _of_sources(contents, _tables)),
         Section("sources", "Sources", "Float, int8, device", _sources(contents)),
         Section("ablations", "Ablations", "Ablations", _ablations(contents)),
+        Section("missing", "Missing", "What is missing", _missing(contents)),
         Section("made", "Origin", "How it was made", _made(contents)),
     ]
+    sections = [section for section in sections if section.markup]
     links = (tag("a", text(s.short), href=f"#{s.name}") for s in sections)
     style, script = (files("snapcli.report").joinpath(f"page.{kind}") for kind in ("css", "js"))
     head = [
@@ -72,9 +81,7 @@ def page(contents: Contents) -> str:
         tag("script", script.read_text("utf-8")),
     ]
     return (
-        "<!doctype html>\n"
-        + tag("html", tag("head", *head), tag("body", *body), lang="en")
-        + "\n"
+        "<!doctype html>\n" + tag("html", tag("head", *head), tag("body", *body), lang="en") + "\n"
     )
 
 
@@ -136,33 +143,29 @@ def _of_sources(contents: Contents, make: Callable[[Mapping[str, Any], Looks], s
     """The section for every source; one of them is seen."""
     evaluation = contents.evaluation
     if evaluation is None:
-        return _missing(contents.missing["eval"])
+        return ""
     looks, shown = Looks.of(evaluation), main_source(evaluation)
+    made = {name: make(source, looks) for name, source in evaluation["sources"].items()}
+    if not any(made.values()):
+        return ""
     return "".join(
         tag(
             "div",
-            make(source, looks),
+            markup or tag("p", text(f"Of {name} there is none."), class_="words"),
             data_source=name,
             hidden=None if name == shown else "",
         )
-        for name, source in evaluation["sources"].items()
+        for name, markup in made.items()
     )
-
-
-def _missing(words: str) -> str:
-    return tag("p", text(words), class_="missing")
-
-
-def _said_missing(contents: Contents, *pieces: str) -> str:
-    """A line for each of the pieces that is not there."""
-    return "".join(_missing(contents.missing[p]) for p in pieces if p in contents.missing)
 
 
 def _figure(picture: str, title: str, words: str, legend: str = "", wide: bool = False) -> str:
     look = "wide" if wide else None
     inside = tag("div", picture, class_="picture", tabindex="0" if wide else None)
     said = tag("p", text(words)) if words else ""
-    return tag("figure", tag("figcaption", tag("h3", text(title)), said), inside, legend, class_=look)
+    return tag(
+        "figure", tag("figcaption", tag("h3", text(title)), said), inside, legend, class_=look
+    )
 
 
 def _grid(*figures: str) -> str:
@@ -205,7 +208,7 @@ def _gains(source: Mapping[str, Any], looks: Looks) -> str:
 def _selective(source: Mapping[str, Any], looks: Looks) -> str:
     shown = [m["name"] for m in reversed(drawn(source)) if m["risk_coverage"]]
     if not shown:
-        return _missing("No method has a risk-coverage curve.")
+        return ""
     legend = looks.legend(shown)
     words = (
         "The least uncertain inputs are answered first, clean and corrupted together. Lower is "
@@ -233,7 +236,7 @@ def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
             title = title[:1].upper() + title[1:]
             figures.append(_figure(picture, title, "", looks.legend(shown)))
     if not figures:
-        return _missing("No method has a reliability diagram.")
+        return ""
     words = (
         "15 bins of equal mass. On the diagonal what is stated comes true as often as stated, "
         "below it less often. Posterior: the probability of the answer. U: the score "
@@ -246,7 +249,7 @@ def _stream(source: Mapping[str, Any], looks: Looks) -> str:
     view = source["stream"]
     lanes = [m for m in reversed(drawn(source)) if m["stream"]]
     if view is None or not lanes:
-        return _missing("There is no stream of these scores.")
+        return ""
     words = (
         f"{plural(view['frames'], 'frame')} that begin clean and get worse, with foreign bursts. "
         f"Shaded: {plural(len(view['events']), 'event')} in which accuracy over 100 frames falls "
@@ -294,12 +297,12 @@ def _device(contents: Contents) -> str:
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         found.append(_figure(picture, f"Played through {target}", words, wide=True))
-    return "".join(found) + _said_missing(contents, "stream")
+    return "".join(found)
 
 
 def _severity(source: Mapping[str, Any], looks: Looks) -> str:
     if not curves.severities_of(source):
-        return _missing("There are no corrupted test data.")
+        return ""
     shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
     legend = looks.legend(shown)
     words = (
@@ -343,7 +346,7 @@ def _taps(contents: Contents) -> str:
         picture = heatmap([*names, "S"], [*matrix, [*with_score, 1.0]])
         words = f"On dev data. Recommended: {', '.join(contents.taps['recommended']) or 'none'}."
         figures.append(_figure(picture, "Every block as a tap", words))
-    return (_grid(*figures) if figures else "") + _said_missing(contents, "eval", "taps")
+    return _grid(*figures) if figures else ""
 
 
 def _cost(contents: Contents) -> str:
@@ -352,27 +355,24 @@ def _cost(contents: Contents) -> str:
         what = f"{bench['counter']} of one inference on {bench['part']}"
         figures = (
             _figure(bars.by_stage(bench), f"{target}: by stage", f"Share of the {what}."),
+            _figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
             _figure(bars.by_step(bench), f"{target}: by layer", "The most expensive ones."),
-            _figure(bars.memory(bench), f"{target}: memory", "Static data and reserved stack."),
         )
         found.append(_grid(*figures))
     for target, size in contents.sizes.items():
         if target not in contents.benches:
             found.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
-    found.append(_said_missing(contents, "flash", "bench"))
     for target, arena in contents.arenas.items():
         words = (
             f"{kilobytes(arena.arena_bytes)}, kernels {arena.kernels}. A box is a buffer: as wide "
             "as it lives, as high as it is large."
         )
         found.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
-    found.append(_said_missing(contents, "export-c"))
     if contents.cost is not None:
         words = "Each method compiled from the same backbone by the same compiler."
         found.append(tag("h3", "What each method costs"))
         found.append(tag("p", text(words), class_="words"))
         found += cost_tables(contents.cost)
-    found.append(_said_missing(contents, "cost"))
     return "".join(found)
 
 
@@ -389,21 +389,28 @@ def _tables(source: Mapping[str, Any], looks: Looks) -> str:
 
 
 def _sources(contents: Contents) -> str:
-    if contents.evaluation is None:
-        return _missing(contents.missing["eval"])
+    if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
+        return ""
     words = "The same figure by the float model, the integer reference and the device."
     found = tag("p", text(words), class_="words")
     found += source_table(contents.evaluation, Looks.of(contents.evaluation))
-    return found + _said_missing(contents, *(f"eval {name}" for name in _SOURCES))
+    return found
 
 
 def _ablations(contents: Contents) -> str:
-    found = [plain_table(report["title"], report) for report in contents.ablations]
-    return "".join(found) + _said_missing(contents, "ablate")
+    return "".join(plain_table(report["title"], report) for report in contents.ablations)
+
+
+def _missing(contents: Contents) -> str:
+    items = (tag("li", text(words)) for words in contents.missing.values())
+    return tag("ul", *items, class_="missing") if contents.missing else ""
 
 
 def _made(contents: Contents) -> str:
-    commands = "\n".join(made.command for made in contents.made)
+    by_command: dict[str, list[str]] = {}
+    for made in contents.made:
+        by_command.setdefault(made.command, []).append(made.stage)
+    commands = "\n".join(f"{c}  # {', '.join(stages)}" for c, stages in by_command.items())
     found = [
         tag("h3", "Commands"),
         tag("pre", tag("code", text(commands))),

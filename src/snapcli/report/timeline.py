@@ -106,7 +106,9 @@ def _events(view: Mapping[str, Any], across: Scale) -> list[str]:
     for number, (onset, offset) in enumerate(view["events"], start=1):
         x, width = across(onset), across(offset) - across(onset)
         tip = f"event {number}\nframes {onset:,} to {offset - 1:,}"
-        shade = tag("rect", x=x, y=_TOP, width=width, height=_SCORE + _ALARMS + _GAP, class_="event")
+        shade = tag(
+            "rect", x=x, y=_TOP, width=width, height=_SCORE + _ALARMS + _GAP, class_="event"
+        )
         parts.append(tag("g", shade, data_tip=tip))
     return parts
 
@@ -143,7 +145,10 @@ def _threshold(lane: Lane, middles: Sequence[float], up: Scale) -> list[str]:
         y = moving[-1][1]
         line = tag("path", d=path(moving, 0), class_="threshold")
     tip = f"threshold {decimal(lane.thresholds[-1])}"
-    return [tag("g", line, data_tip=tip), label(_WIDTH - _RIGHT, y - 4, "threshold", "end", "tick halo")]
+    return [
+        tag("g", line, data_tip=tip),
+        label(_WIDTH - _RIGHT, y - 4, "threshold", "end", "tick halo"),
+    ]
 
 
 def _alarms(lane: Lane, across: Scale, group: float, y: float) -> str:

@@ -127,7 +127,7 @@ def _fits(contents: Contents) -> Statement:
     question = "Does it fit?"
     measured = {**contents.sizes, **contents.benches}
     if not measured:
-        return Statement(question, "unknown", "not known", contents.missing["flash"])
+        return Statement(question, "unknown", "not known", contents.lack("flash"))
     words, fits = [], True
     for target, report in measured.items():
         said = []
@@ -146,7 +146,7 @@ def _fits(contents: Contents) -> Statement:
 def _costs(contents: Contents) -> Statement:
     question = "What does it cost?"
     if not contents.benches:
-        return Statement(question, "unknown", "not known", contents.missing["bench"])
+        return Statement(question, "unknown", "not known", contents.lack("bench"))
     words, figure = [], ""
     for target, report in contents.benches.items():
         flash, ram = (
@@ -171,9 +171,7 @@ def _better(contents: Contents) -> Statement:
         return _better_without_intervals(question, contents)
     found = outcomes(gains)
     tally = [f"{word} {len(found[word])}" for word in (WINS, TIES, LOSES) if found[word]]
-    words = [
-        f"{figure_words(key)} {_gained(gains[key])}." for key in list(gains)[:_SPOKEN]
-    ]
+    words = [f"{figure_words(key)} {_gained(gains[key])}." for key in list(gains)[:_SPOKEN]]
     if found[LOSES]:
         worse = [f"{figure_words(key)} {signed(value_of(gains[key]))}" for key in found[LOSES]]
         words.append(f"Worse: {'; '.join(worse)}.")
@@ -197,21 +195,21 @@ def _gained(gain: Any) -> str:
 
 def _better_without_intervals(question: str, contents: Contents) -> Statement:
     if contents.detection is None:
-        return Statement(question, "unknown", "not known", contents.missing["eval"])
+        return Statement(question, "unknown", "not known", contents.lack("eval"))
     errors = contents.detection["errors"]
     said = [
         f"{title} {decimal(errors['U'][part]['auroc'])} against "
         f"{decimal(errors[BASE][part]['auroc'])}"
         for part, title in (("pooled", "pooled"), ("per_cell", "per cell"), ("clean", "clean"))
     ]
-    words = f"AUROC of errors {joined(said)}, without intervals. {contents.missing['eval']}"
+    words = f"AUROC of errors {joined(said)}, without intervals. {contents.lack('eval')}"
     return Statement(question, "unknown", "not shown", words)
 
 
 def _exact(contents: Contents) -> Statement:
     question = "Does the device compute the same?"
     if not contents.benches:
-        return Statement(question, "unknown", "not known", contents.missing["bench"])
+        return Statement(question, "unknown", "not known", contents.lack("bench"))
     exact = sum(report["bit_exact"] for report in contents.benches.values())
     asked = sum(report["inputs"] for report in contents.benches.values())
     words = f"{exact:,} of {plural(asked, 'answer')} equal the integer reference bit for bit."

@@ -1,7 +1,7 @@
 """compare: two runs beside each other, what got worse, and gates on how much may.
 
-A figure is named by what it is and where it comes from: `flash/small-mcu`, `errors-auroc/int8/clean`.
-A gate on `flash` is one on all of its figures.
+A figure is named by what it is and where it comes from: `flash/small-mcu`, or
+`errors-auroc/int8/clean`. A gate on `flash` is one on all of its figures.
 """
 
 import math
@@ -57,13 +57,12 @@ class Gate:
     percent: bool
 
     def is_broken(self, change: Change) -> bool:
-        assert change.a is not None and change.change is not None
+        assert change.change is not None
         found = change.change
         if self.percent:
-            first = abs(change.a.value)
             # Any change of nothing is more than any share of it.
-            found = 100 * found / first if first else math.copysign(math.inf, found) * bool(found)
-            found = 0.0 if math.isnan(found) else found
+            endless = math.copysign(math.inf, found) if found else 0.0
+            found = endless if change.percent is None else change.percent
         return self.sign * found > self.sign * self.amount
 
 
@@ -96,8 +95,7 @@ def parse_gate(text: str) -> Gate:
     if found is None:
         raise UsageError(
             f"'{text}' is no gate",
-            "Write FIGURE>+CHANGE or FIGURE<-CHANGE, for example 'flash>+2%' or "
-            "'accuracy<-0.01'.",
+            "Write FIGURE>+CHANGE or FIGURE<-CHANGE, for example 'flash>+2%' or 'accuracy<-0.01'.",
         )
     figure, side, sign, amount, percent = found.groups()
     change = float(amount) * (1 if sign == "+" else -1)

@@ -4,7 +4,7 @@ Only what is up to date is shown; of the rest the page says which command makes 
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from snapcli.emit import build_program
 from snapcli.errors import ArtifactError, SnapError
 from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
 from snapcli.report.page import page
-from snapcli.runs import Run, disk_errors, read_json, whole_file
+from snapcli.runs import Run, disk_errors, folder_of, read_json, whole_file
+from snapcli.stages import bench_report, eval_report, export_c, stream
 from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import REPORT, kernel_set
 from snapcli.stages.recipe import CONFIG, run_recipe
 from snapcli.targets import load_target
 
 STAGE, FILE = "report", "index.html"
+SOURCES = ("float", "int8", "device")
 # As eval thins its streams.
 _STREAM_POINTS = 1000
 _Q16, _Q24 = 2**16, 2**24
@@ -72,11 +73,7 @@ class _Reader:
     def contents(self) -> Contents:
         run = self.run
         recipe = run_recipe(run)
-        evaluation = self._json("eval", "eval/eval.json")
-        for source in ("float", "int8", "device"):
-            if evaluation is None or source not in evaluation["sources"]:
-                command = f"snap eval --on {source}"
-                self.missing[f"eval {source}"] = f"There are no scores of {source}. Run: {command}"
+        evaluation = self._json("eval", "eval/eval.json", eval_report.SCHEMA)
         found = Contents(
             run=run.name,
             model=Path(recipe.attach.model).name if run.is_attached else recipe.train.backbone,
@@ -91,25 +88,42 @@ class _Reader:
             arenas=self._of_targets("export-c", self._arena),
             streams=self._of_targets("stream", self._stream),
             ablations=self._ablations(),
-            made=[self._made(stage, record) for stage, record in run.records().items() if stage != STAGE],
+            made=[self._made(s, record) for s, record in run.records().items() if s != STAGE],
             recipe=run.path(CONFIG).read_text("utf-8"),
         )
-        if run.is_attached:
-            self.missing["taps"] = "The taps of a finished model are chosen by snap attach."
+        # An attached model has no float.
+        possible = SOURCES[1:] if run.is_attached else SOURCES
+        for source in possible if evaluation else ():
+            if source not in evaluation["sources"]:
+                command = f"{run.remedy('eval')} --on {source}"
+                self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
         return found
 
-    def _is_there(self, stage: str, piece: str) -> bool:
-        """Whether a stage is up to date; if not, what to say of the piece is noted."""
+    def _is_there(self, stage: str) -> bool:
+        """Whether a stage is up to date; if not, that is noted."""
         state = self.run.state(stage)
         if state.status == "done":
             self.shown.append(stage)
             return True
         detail = "not there yet" if state.status == "missing" else state.detail
-        self.missing[piece] = f"{stage} is {detail}. Run: {self.run.remedy(state.origin)}"
+        self._lack(stage, f"is {detail}", state.origin)
         return False
 
-    def _json(self, stage: str, path: str) -> Any:
-        return read_json(self.run.path(path)) if self._is_there(stage, stage) else None
+    def _lack(self, stage: str, why: str, origin: str | None = None) -> None:
+        self.missing[stage] = f"{stage} {why}. Run: {self.run.remedy(origin or stage)}"
+
+    def _json(self, stage: str, path: str, schema: int | None = None) -> Any:
+        """Of a stage; None unless it is up to date and, where one is given, of that schema."""
+        return self._read(stage, self.run.path(path), schema) if self._is_there(stage) else None
+
+    def _read(self, stage: str, path: Path, schema: int | None) -> Any:
+        """None, which is noted, if it is of another schema."""
+        found = read_json(path)
+        if schema is None or found.get("schema") == schema:
+            return found
+        self.shown.remove(stage)
+        self._lack(stage, "was stored by another version of snap")
+        return None
 
     def _detection(self) -> Any:
         """Of the integers that a device computes."""
@@ -119,44 +133,43 @@ class _Reader:
         found = self._json("quantize", "quantize/report.json")
         return found["detection"] if found else None
 
-    def _of_targets(self, kind: str, read: Any) -> dict[str, Any]:
+    def _of_targets(self, kind: str, read: Callable[[str], Any]) -> dict[str, Any]:
         """{target: what was read}, of all that are up to date and can be read."""
-        made = [s for s in self.run.records() if s.partition("/")[0] == kind]
         default = f"{kind}/{run_recipe(self.run).export_c.target}"
-        found = {}
-        for stage in made or [default]:
-            if self._is_there(stage, kind):
-                found[stage.partition("/")[2]] = read(stage)
+        stages = [stage for stage in self._made_of(kind) or [default] if self._is_there(stage)]
+        found = {stage.partition("/")[2]: read(stage) for stage in stages}
         return {target: value for target, value in found.items() if value is not None}
 
-    def _output(self, stage: str, suffix: str) -> Path:
-        """The file of a stage that numbers its files."""
+    def _made_of(self, kind: str) -> list[str]:
+        return [stage for stage in self.run.records() if stage.partition("/")[0] == kind]
+
+    def _outputs(self, stage: str, suffix: str) -> list[Path]:
         record = self.run.record(stage)
         assert record is not None
-        return self.run.path(next(name for name in record["outputs"] if name.endswith(suffix)))
+        return [self.run.path(name) for name in record["outputs"] if name.endswith(suffix)]
 
     def _size(self, stage: str) -> Any:
-        size = self.run.path(f"build/{stage.partition('/')[2]}/size.json")
-        return read_json(size) if size.is_file() else None
+        return read_json(self.run.path(folder_of(stage)) / "size.json")
 
     def _bench(self, stage: str) -> Any:
-        return read_json(self._output(stage, ".json"))
+        return self._read(stage, self._outputs(stage, ".json")[0], bench_report.SCHEMA)
 
     def _arena(self, stage: str) -> Arena | None:
         """Planned again as export-c did: its files hold offsets, not lifetimes."""
-        exported = read_json(self.run.path(stage) / REPORT)
+        exported = self._read(stage, self.run.path(stage) / export_c.REPORT, export_c.SCHEMA)
+        if exported is None:
+            return None
         body = deployed(self.run).monitor.body
         target = load_target(exported["target"])
         try:
-            kernels, _ = kernel_set(exported["kernels"], None, target.has_dsp)
+            kernels, _ = export_c.kernel_set(exported["kernels"], None, target.has_dsp)
         except SnapError as error:
-            self.missing["export-c"] = f"The arena cannot be planned again: {error.message}."
+            self.missing[stage] = f"The arena of {stage} cannot be drawn: {error.message}."
             return None
         program = build_program(body.graph, body, kernels)
         plan = program.full
         if plan.arena_bytes != exported["arena_bytes"]:
-            said = "was exported by another version of snap"
-            self.missing["export-c"] = f"{stage} {said}. Run: {self.run.remedy(stage)}"
+            self._lack(stage, "was stored by another version of snap")
             return None
         return Arena(
             kernels=exported["kernels"],
@@ -168,8 +181,11 @@ class _Reader:
             ),
         )
 
-    def _stream(self, stage: str) -> DeviceStream:
-        path = self._output(stage, ".npz")
+    def _stream(self, stage: str) -> DeviceStream | None:
+        path = self._outputs(stage, ".npz")[0]
+        played = self._read(stage, path.with_suffix(".json"), stream.SCHEMA)
+        if played is None:
+            return None
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 score = arrays["uncertainty_q16"] / _Q16
@@ -179,22 +195,15 @@ class _Reader:
             remedy = f"Run: {self.run.remedy(stage)}"
             raise ArtifactError(f"{path} cannot be read", remedy) from None
         return DeviceStream(
-            report=read_json(path.with_suffix(".json")),
+            report=played,
             score=tuple(_thinned(score).tolist()),
             threshold=tuple(_thinned(threshold).tolist()),
             abstained=tuple(_thinned(abstained).tolist()),
         )
 
     def _ablations(self) -> list[Any]:
-        made = [s for s in self.run.records() if s.partition("/")[0] == "ablate"]
-        found = []
-        for stage in made or ["ablate"]:
-            if self._is_there(stage, "ablate"):
-                record = self.run.record(stage)
-                assert record is not None
-                names = [name for name in record["outputs"] if name.endswith(".json")]
-                found += [read_json(self.run.path(name)) for name in names]
-        return found
+        stages = [stage for stage in self._made_of("ablate") or ["ablate"] if self._is_there(stage)]
+        return [read_json(path) for stage in stages for path in self._outputs(stage, ".json")]
 
     def _made(self, stage: str, record: Mapping[str, Any]) -> Made:
         state = self.run.state(stage)

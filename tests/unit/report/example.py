@@ -123,15 +123,22 @@ def _method(name: str, strength: float, rng: np.random.Generator) -> MethodFigur
         else None,
         accuracy=0.9963,
         errors=Errors(
-            _found(strength, 0.008, rng), _found(0.7 * strength, 0.015, rng),
-            _found(2 * strength, 0.05, rng), 28,
+            _found(strength, 0.008, rng),
+            _found(0.7 * strength, 0.015, rng),
+            _found(2 * strength, 0.05, rng),
+            28,
         ),
         ood={o: _found(strength + i / 2, 0.01, rng) for i, o in enumerate(OOD)},
         by_severity={str(s): _found(strength - 0.12 * s, 0.02, rng) for s in range(1, 6)},
         by_type={t: _found(strength - 0.1 * i, 0.03, rng) for i, t in enumerate(TYPES)},
         events=EventFigures(
-            5, _around(0.6 + 0.1 * strength, 0.04, rng), _around(0.5 + 0.1 * strength, 0.05, rng),
-            0.42, Interval(24.0, float("nan"), float("nan")), 0.2, 0.021,
+            5,
+            _around(0.6 + 0.1 * strength, 0.04, rng),
+            _around(0.5 + 0.1 * strength, 0.05, rng),
+            0.42,
+            Interval(24.0, float("nan"), float("nan")),
+            0.2,
+            0.021,
         ),
         selective={
             part: Selective(
