@@ -28,14 +28,14 @@ SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = (
-    *("attach", "train", "taps", "calibrate", "quantize"),
+    *("attach", "train", "taps", "calibrate", "quantize", "cost"),
     *("export-c", "export-tflm", "flash", "bench", "stream"),
-    *("eval", "cost", "ablate", "report"),
+    *("eval", "ablate", "report"),
 )
 # A run begins with one of two stages, and has not what the other one leads to.
 _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "export-tflm", "stream", "eval", "cost", "ablate", "report")
+_ASIDE = ("taps", "cost", "export-tflm", "stream", "eval", "ablate", "report")
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {
     "export-tflm": "export-c --runtime tflm",

@@ -156,9 +156,4 @@
     { rootMargin: "-20% 0px -70% 0px" },
   );
   all("main > section").forEach((section) => seen.observe(section));
-
-  // ---- Paper shows what is folded.
-  addEventListener("beforeprint", () =>
-    all("#stream details").forEach((part) => { part.open = true; }),
-  );
 })();

@@ -69,7 +69,7 @@ def _heading(column: Column) -> str:
 def _best(index: int, column: Column, rows: Sequence[Row]) -> float | None:
     found = [value_of(row.cells[index]) for row in rows if not row.why]
     numbers = [v for v in found if isinstance(v, int | float)]
-    if not column.better or len(numbers) < 2:
+    if not column.better or len(set(numbers)) < 2:
         return None
     return max(numbers) if column.better == HIGHER else min(numbers)
 

@@ -26,6 +26,7 @@ STAGE, FILE = "report", "index.html"
 SOURCES = ("float", "int8", "device")
 # As eval thins its streams.
 _STREAM_POINTS = 1000
+_COST_SCHEMA = 1
 _Q16, _Q24 = 2**16, 2**24
 
 
@@ -80,7 +81,7 @@ class _Reader:
             dataset=recipe.attach.data if run.is_attached else recipe.train.dataset,
             missing=self.missing,
             evaluation=evaluation,
-            cost=self._json("cost", "cost/cost.json"),
+            cost=self._json("cost", "cost/cost.json", _COST_SCHEMA),
             taps=None if run.is_attached else self._json("taps", "taps/taps.json"),
             detection=self._detection(),
             sizes=self._of_targets("flash", self._size),
