@@ -96,7 +96,9 @@ def _cell(cell: Any, column: Column, best: float | None) -> str:
     if between is None:
         return tag("td", inside, data_v=_exact(value))
     low, high = (decimal(edge, column.digits) for edge in between)
-    inside += tag("small", f"{low}\N{EN DASH}{high}")
+    # A dash before a minus sign cannot be read.
+    between_words = "\N{THIN SPACE}to\N{THIN SPACE}" if between[0] < 0 else "\N{EN DASH}"
+    inside += tag("small", f"{low}{between_words}{high}")
     return tag("td", inside, data_v=_exact(value), data_i=" ".join(map(_exact, between)))
 
 

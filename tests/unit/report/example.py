@@ -77,7 +77,7 @@ def _source(name: str, rng: np.random.Generator) -> SourceFigures:
     taps = ("block1", "block2", "block4")
     mixed = rng.normal(size=(3, 400)) + 0.8 * rng.normal(size=400)
     correlation = np.corrcoef([*mixed, mixed.sum(axis=0)])
-    methods = [_method(m, strength, rng) for m, strength in METHODS.items()]
+    methods = [_method(m, strength + rng.normal(0, 0.02), rng) for m, strength in METHODS.items()]
     methods += [MethodFigures(m, "trained", "not run", why) for m, why in NOT_RUN.items()]
     return SourceFigures(
         source=name,
