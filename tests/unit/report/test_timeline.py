@@ -13,11 +13,11 @@ from snapcli.report.timeline import Lane, first_alarms, timeline
 @given(st.integers(1, 9), st.integers(1, 60), st.data())
 def test_the_first_alarm_of_an_event(group: int, groups: int, data: st.DataObject) -> None:
     """Against every frame by itself."""
-    frames = group * groups
+    frames = group * groups - data.draw(st.integers(0, (group - 1) // groups))
     alarms = data.draw(st.lists(st.booleans(), min_size=groups, max_size=groups))
     onset = data.draw(st.integers(0, frames - 1))
     offset = data.draw(st.integers(onset + 1, frames))
-    by_frame = np.repeat(alarms, group)
+    by_frame = np.repeat(alarms, group)[:frames]
     inside = np.flatnonzero(by_frame[onset:offset])
     expected = onset + int(inside[0]) if len(inside) else None
     assert first_alarms(alarms, [(onset, offset)], frames) == [expected]
