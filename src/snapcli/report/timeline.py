@@ -161,7 +161,8 @@ def _alarms(lane: Lane, across: Scale, group: int, y: float) -> str:
     padded = np.concatenate([[0], np.asarray(lane.alarms, np.int8), [0]])
     edges = np.diff(padded)
     bars = []
-    for start, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+    starts, ends = (np.flatnonzero(edges == side).tolist() for side in (1, -1))
+    for start, end in zip(starts, ends, strict=True):
         x = across(start * group)
         width = max(across.clipped(end * group) - x, 1.0)
         bars.append(f"M{x:.1f},{y}h{width:.1f}v{_ALARMS}h-{width:.1f}z")
