@@ -157,7 +157,8 @@ class SourceFigures:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set."""
+    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set. streams:
+    test streams that were played."""
 
     schema: int
     run: str
@@ -166,6 +167,7 @@ class EvalReport:
     seed: int
     limit: int
     replicates: int
+    streams: int
     sources: dict[str, SourceFigures]
 
 

@@ -24,7 +24,7 @@ from snapcli.metrics.bootstrap import (
     measured_together,
 )
 from snapcli.metrics.events import WINDOW, Event, event_frames, find_events, normal_band
-from snapcli.metrics.ranking import ranked
+from snapcli.metrics.ranking import Ranked
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.eval_report import (
     DONE,
@@ -41,7 +41,8 @@ from snapcli.stages.evidence import Evidence, Played
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-COVERAGES = (0.8, 0.9, 0.95)
+COVERAGES, _NLL_COVERAGE = (0.8, 0.9, 0.95), 0.9
+_SELECTIVE = ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
 _FIGURES = ("auroc", "aupr", "fpr95")
 # Figures of which less is better.
 _LESS = ("fpr95", "risk_80", "risk_90", "risk_95", "aurc", "nll_90", "nll", "brier", "ece")
@@ -167,12 +168,7 @@ class Judge:
             by_type={name: found(f"type.{name}") for name in types},
             events=events,
             selective={
-                name: Selective(
-                    *(
-                        samples[f"selective.{name}.{figure}"].interval
-                        for figure in ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
-                    )
-                )
+                name: Selective(*(samples[f"selective.{name}.{f}"].interval for f in _SELECTIVE))
                 for name in parts
             },
             posterior={name: calibrated(f"posterior.{name}") for name in shown},
@@ -231,7 +227,7 @@ class Judge:
         score = np.concatenate([t.score for t in tests])
         active = np.concatenate([t.active for t in tests])
         clean = np.concatenate([t.clean for t in tests])
-        order = ranked(active, score)
+        order = Ranked(active, score)
         shares = event_scores.event_weights(*_consecutive(tests))
         for name, factor in (("auprc", 1.0), ("weighted_auprc", shares)):
             samples[f"events.{name}"] = Sample(
@@ -295,7 +291,7 @@ def _joined(parts: list[Part]) -> Part:
 
 
 def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples:
-    points, replicates = measured_together(ranked(positive, score).figures, weights)
+    points, replicates = measured_together(Ranked(positive, score).figures, weights)
     return {
         f"{name}.{figure}": Sample(float(point), found)
         for figure, point, found in zip(_FIGURES, points, replicates, strict=True)
@@ -321,24 +317,14 @@ def _mean(name: str, cells: Iterable[Samples], replicates: int) -> Samples:
 
 
 def _selective(name: str, part: Part) -> Samples:
-    found: Samples = {}
-    for coverage in COVERAGES:
-        metric = f"{name}.risk_{round(100 * coverage)}"
-        found[metric] = Sample(
-            *measured(
-                lambda w, c=coverage: selective.risk_at_coverage(part.wrong, part.score, w, c),
-                part.weights,
-            )
-        )
-    found[f"{name}.aurc"] = Sample(
-        *measured(lambda w: selective.aurc(part.wrong, part.score, w), part.weights)
+    accepted = selective.Accepted(part.wrong, part.nll, part.score)
+    points, replicates = measured_together(
+        lambda w: accepted.figures(w, COVERAGES, _NLL_COVERAGE), part.weights
     )
-    found[f"{name}.nll_90"] = Sample(
-        *measured(
-            lambda w: selective.mean_accepted(part.nll, part.score, w, 0.9), part.weights
-        )
-    )
-    return found
+    return {
+        f"{name}.{figure}": Sample(float(point), found)
+        for figure, point, found in zip(_SELECTIVE, points, replicates, strict=True)
+    }
 
 
 def _calibrated(name: str, part: Part) -> Samples:
