@@ -29,12 +29,12 @@ MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = (
     *("attach", "train", "taps", "variants", "calibrate", "quantize"),
-    *("export-c", "export-tflm", "flash", "bench", "stream"),
+    *("export-c", "export-tflm", "flash", "bench", "stream", "eval"),
 )
 # A run begins with one of two stages, and has not what the other one leads to.
 _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "variants", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "variants", "export-tflm", "stream")
+_ASIDE = ("taps", "variants", "export-tflm", "stream", "eval")
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {
     "variants": "eval",
