@@ -10,6 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from snapcli.baselines.deep_ensemble import DeepEnsemble
+from snapcli.baselines.early_exit import EarlyExit
+from snapcli.baselines.ensemble import MEMBERS as MEMBERS_OUTPUT
+from snapcli.baselines.evidential import Evidential
+from snapcli.baselines.g_odin import GOdin
+from snapcli.baselines.hydra import Hydra
+from snapcli.baselines.mc_dropout import McDropout
+from snapcli.baselines.qute import Qute
+from snapcli.baselines.tiny_deep_ensemble import TinyDeepEnsemble
+from snapcli.baselines.trained import Trained
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
@@ -22,64 +32,36 @@ from snapcli.models.convert import convert_int8
 from snapcli.models.fit import Progress
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.models.variant_fit import VariantTrainer, seed_everything
-from snapcli.models.variants import (
-    deep_ensemble,
-    early_exit,
-    evidential,
-    g_odin,
-    hydra,
-    mc_dropout,
-    qute,
-    tiny_deep_ensemble,
-)
-from snapcli.models.variants.evidential import Evidence
-from snapcli.models.variants.g_odin import Decomposed
-from snapcli.models.variants.hydra import Imitation
+from snapcli.models.variants.catalogue import DEEP_ENSEMBLE, HYDRA, KINDS
+from snapcli.models.variants.deep_ensemble import assembled
 from snapcli.models.variants.lesson import Lesson
-from snapcli.models.variants.observe import (
-    MEMBERS_OUTPUT,
-    Observe,
-    Outputs,
-    logits,
-    members,
-    passes,
-    perturbed,
-)
-from snapcli.models.variants.qute import Assisted
+from snapcli.models.variants.observe import Observe, Outputs
 from snapcli.models.variants.replay import MEMBERS, classifier
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, disk_errors, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.recipe import run_recipe
 
-DEEP_ENSEMBLE, HYDRA, MC_DROPOUT, G_ODIN = "deep-ensemble", "hydra", "mc-dropout", "g-odin"
-EVIDENTIAL, EARLY_EXIT, QUTE = "evidential", "early-exit", "qute"
-TINY_DEEP_ENSEMBLE = "tiny-deep-ensemble"
-MakeLesson = Callable[[], Lesson]
-_BUILD: dict[str, Callable[[Backbone, tuple[int, int, int], int], Any]] = {
-    EVIDENTIAL: evidential.build,
-    MC_DROPOUT: mc_dropout.build,
-    DEEP_ENSEMBLE: deep_ensemble.build,
-    EARLY_EXIT: early_exit.build,
-    HYDRA: hydra.build,
-    QUTE: qute.build,
-    TINY_DEEP_ENSEMBLE: tiny_deep_ensemble.build,
-    G_ODIN: g_odin.build,
+_METHODS: dict[str, type[Trained]] = {
+    method.name: method
+    for method in (
+        *(Evidential, McDropout, DeepEnsemble, EarlyExit, Hydra, Qute),
+        *(TinyDeepEnsemble, GOdin),
+    )
 }
 # Those whose int8 form is a graph with several classifiers.
-_INT8 = (DEEP_ENSEMBLE, EARLY_EXIT, HYDRA, QUTE)
+_INT8 = (DeepEnsemble.name, EarlyExit.name, Hydra.name, Qute.name)
 _WEIGHTS, _HISTORY = "weights.npz", "history.json"
-# Training inputs whose deviation scales the steps of G-ODIN.
-_MEASURED = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """model: a tf_keras model, image -> outputs. observe: inputs [n, h, w, c] -> {name: [n, ...]},
-    float64: "members" [n, members, classes] logits; "logits" of evidential; "h", "g" and
-    "perturbed" of g-odin."""
+    """method: judges by what observe shows of inputs [n, h, w, c]: {name: [n, ...]}, float64:
+    "members" [n, members, classes], their logits; "logits" of evidential; "h", "g" and "perturbed"
+    of g-odin. model: a tf_keras model, image -> outputs."""
 
     name: str
+    method: type[Trained]
     model: Any
     observe: Observe
 
@@ -91,30 +73,25 @@ class Variant:
             )
         names = sorted(self.model.output)
         graph = read_tflite(convert_int8(self.model, names, samples))
-        tensors = {name: graph.outputs[name] for name in names}
-        taken = graph.tensors[graph.input]
+        tensors = [graph.outputs[name] for name in names]
 
         def observe(x: Inputs) -> Outputs:
-            found = graph.run(taken.quantize(x), set(tensors.values()))
-            real = [graph.tensors[t].real(found[t]) for t in tensors.values()]
-            return {
-                MEMBERS_OUTPUT: np.stack([r.reshape(len(x), -1) for r in real], axis=1).astype(
-                    np.float64
-                )
-            }
+            found = graph.run(graph.tensors[graph.input].quantize(x), set(tensors))
+            logits = [graph.tensors[t].real(found[t]).reshape(len(x), -1) for t in tensors]
+            return {MEMBERS_OUTPUT: np.stack(logits, axis=1).astype(np.float64)}
 
         return observe
 
 
 def names() -> tuple[str, ...]:
-    return tuple(_BUILD)
+    return tuple(_METHODS)
 
 
 def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     """Trained if it is missing or older than the run's own training; an interrupted training goes
     on where it was."""
-    if name not in _BUILD:
-        raise UsageError(f"no method '{name}' trains a network", suggestion(name, _BUILD))
+    if name not in _METHODS:
+        raise UsageError(f"no method '{name}' trains a network", suggestion(name, _METHODS))
     if run.is_attached:
         raise UsageError(
             f"{run.name} holds a finished model: {name} would have to be trained",
@@ -124,23 +101,13 @@ def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     require_tensorflow()
     options, data = run_recipe(run).train, run_dataset(run)
     backbone = load_backbone(options.backbone)
-    model = _BUILD[name](backbone, data.input_shape, len(data.class_names))
-    stage = f"variants/{name}"
+    kind, stage = KINDS[name], f"variants/{name}"
+    model = kind.build(backbone, data.input_shape, len(data.class_names))
     if run.state(stage).status != "done":
         _Training(run, name, backbone, data, options, on_progress).write()
     with np.load(run.inputs(stage) / _WEIGHTS) as saved:
         model.set_weights([saved[f"w{i}"] for i in range(len(saved.files))])
-    return Variant(name, model, _observer(name, model, data))
-
-
-def _observer(name: str, model: Any, data: Dataset) -> Observe:
-    if name == EVIDENTIAL:
-        return logits(model)
-    if name == MC_DROPOUT:
-        return passes(model)
-    if name == G_ODIN:
-        return perturbed(model, float(data.front_end(data.train.x[:_MEASURED]).std()))
-    return members(model)
+    return Variant(name, _METHODS[name], model, kind.observe(model))
 
 
 @dataclass(frozen=True)
@@ -157,11 +124,7 @@ class _Training:
         folder = self.run.path("variants")
         with disk_errors(self.run.root):
             folder.mkdir(exist_ok=True)
-            if self.name == DEEP_ENSEMBLE:
-                model, histories = self._ensemble()
-            else:
-                model, history = self._fitted(self._lesson(), self.options, 1, 1)
-                histories = [history]
+            model, histories = self._ensemble() if self.name == DEEP_ENSEMBLE else self._single()
         stage = f"variants/{self.name}"
         with self.run.write(stage, after=("train",), seed=self.options.seed) as out:
             np.savez(out / _WEIGHTS, **{f"w{i}": w for i, w in enumerate(model.get_weights())})
@@ -170,41 +133,42 @@ class _Training:
         for path in folder.glob(f"{self.name}.*.npz"):
             path.unlink()
 
-    def _lesson(self) -> MakeLesson:
-        """Makes the lesson once the seed is set: weights are drawn then."""
-        shape, classes, options = self.data.input_shape, len(self.data.class_names), self.options
+    def _single(self) -> tuple[Any, list[list[Progress]]]:
+        kind, further = KINDS[self.name], {}
         if self.name == HYDRA:
-            teachers = variant(self.run, DEEP_ENSEMBLE, self.on_progress).model
-            return lambda: Imitation(self._built(), teachers, options)
-        if self.name == QUTE:
-            return lambda: Assisted(qute.build_training(self.backbone, shape, classes), options)
-        kinds = {EVIDENTIAL: Evidence, G_ODIN: Decomposed}
-        return lambda: kinds.get(self.name, Lesson)(self._built(), options)
+            further["teachers"] = variant(self.run, DEEP_ENSEMBLE, self.on_progress).model
 
-    def _built(self) -> Any:
-        return _BUILD[self.name](self.backbone, self.data.input_shape, len(self.data.class_names))
+        def lesson() -> Lesson:
+            model = (kind.learner or kind.build)(self.backbone, *self._sizes)
+            return kind.lesson(model, self.options, **further)
+
+        model, history = self._fitted(lesson, self.options, 1, 1)
+        return model, [history]
 
     def _ensemble(self) -> tuple[Any, list[list[Progress]]]:
         """The run's own network, and others that know nothing of it."""
-        shape, classes = self.data.input_shape, len(self.data.class_names)
         models = [load_model(self.run.inputs("train") / "model.keras")]
         histories = []
         for i in range(1, MEMBERS):
             options = replace(self.options, seed=(self.options.seed + i) % 2**32)
 
             def lesson(options: TrainOptions = options) -> Lesson:
-                return Lesson(classifier(self.backbone, shape, classes), options)
+                return Lesson(classifier(self.backbone, *self._sizes), options)
 
             model, history = self._fitted(lesson, options, i, MEMBERS - 1)
             models.append(model)
             histories.append(history)
-        return deep_ensemble.assembled(models), histories
+        return assembled(models), histories
+
+    @property
+    def _sizes(self) -> tuple[tuple[int, int, int], int]:
+        return self.data.input_shape, len(self.data.class_names)
 
     def _fitted(
-        self, lesson: MakeLesson, options: TrainOptions, number: int, count: int
+        self, lesson: Callable[[], Lesson], options: TrainOptions, number: int, count: int
     ) -> tuple[Any, list[Progress]]:
-        """number: of this training, from 1 to count. Its checkpoint is of no use to a network that
-        is compared with another training, and named after that."""
+        """number: of this training, from 1 to count."""
+        # The lesson is made after this: weights are drawn then.
         seed_everything(options.seed)
         trainer = VariantTrainer(lesson(), self.data, options)
         done, total = (number - 1) * options.epochs, count * options.epochs
@@ -213,6 +177,7 @@ class _Training:
             detail = f"{self.name}: loss {progress.loss:.3f} accuracy {progress.accuracy:.3f}"
             self.on_progress(done + progress.epoch, total, detail)
 
+        # A checkpoint is of no use to a run that was trained anew.
         digest = self.run.digest("train")[:12]
         path = self.run.path(f"variants/{self.name}.{digest}.{number}.npz")
         return trainer.fit(path, on_epoch), trainer.history

@@ -7,7 +7,7 @@ from snapcli.models.variants.lesson import Lesson
 from snapcli.models.variants.replay import LOGITS, plain
 
 H, G, PERTURBED = "h", "g", "perturbed"
-# Steps along the sign of the gradient that are tried, in units of the inputs' deviation.
+# Steps of the input along the sign of the gradient that are tried: the paper's.
 MAGNITUDES = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
 
 
@@ -30,7 +30,7 @@ def build(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -
     return Model(model.input, {H: h, G: g, LOGITS: logits}, name="g_odin")
 
 
-def observed(model: Any, x: Any, deviation: float) -> dict[str, Any]:
+def observed(model: Any, x: Any) -> dict[str, Any]:
     """{"h": [n, classes], "g": [n], "perturbed": [n, magnitudes]}: the last is the largest h of the
     input after a step by each magnitude in the direction in which it grows (TensorFlow)."""
     import tensorflow as tf
@@ -39,7 +39,7 @@ def observed(model: Any, x: Any, deviation: float) -> dict[str, Any]:
         tape.watch(x)
         outputs = model(x, training=False)
         score = tf.reduce_max(outputs[H], axis=-1)
-    step = deviation * tf.sign(tape.gradient(score, x))
+    step = tf.sign(tape.gradient(score, x))
     perturbed = [
         tf.reduce_max(model(x + magnitude * step, training=False)[H], axis=-1)
         for magnitude in MAGNITUDES

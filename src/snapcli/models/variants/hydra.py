@@ -31,9 +31,10 @@ def build(
 
 class Imitation(Lesson):
     """In the first half of the epochs the first head learns the mean of the ensemble; then all
-    heads start from it, and each learns one member. teachers: image -> {"logits_<i>"}."""
+    heads start from it, and each learns one member."""
 
-    def __init__(self, model: Any, teachers: Any, options: TrainOptions) -> None:
+    def __init__(self, model: Any, options: TrainOptions, teachers: Any) -> None:
+        """teachers: image -> {"logits_<i>"}, the ensemble."""
         super().__init__(model, options)
         self._teachers = teachers
         self._half = options.epochs // 2

@@ -51,9 +51,9 @@ def passes(model: Any) -> Observe:
     return restarted
 
 
-def perturbed(model: Any, deviation: float) -> Observe:
-    """See g_odin.observed; deviation: of the training inputs."""
-    return _batched(model, lambda x: g_odin.observed(model, x, deviation))
+def perturbed(model: Any) -> Observe:
+    """See g_odin.observed."""
+    return _batched(model, lambda x: g_odin.observed(model, x))
 
 
 def _batched(model: Any, look: Callable[[Any], dict[str, Any]]) -> Observe:
