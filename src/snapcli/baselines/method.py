@@ -19,7 +19,8 @@ SURPRISAL, UNCERTAINTY = "surprisal", "uncertainty"
 @dataclass(frozen=True, eq=False)
 class Batch:
     """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes),
-    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names. y [n]: the right answers, -1 for foreign inputs, which have none."""
+    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names.
+    y [n]: the right answers, -1 for foreign inputs, which have none."""
 
     outputs: Mapping[str, Array]
     y: NDArray[np.int64]
