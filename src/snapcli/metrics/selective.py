@@ -16,9 +16,7 @@ from snapcli.metrics.ties import ROUNDING, Array, Weights, before, first_reachin
 class Accepted:
     """Sorted once for all figures and weights."""
 
-    def __init__(
-        self, wrong: NDArray[np.bool_], value: Array, score: NDArray[np.number]
-    ) -> None:
+    def __init__(self, wrong: NDArray[np.bool_], value: Array, score: NDArray[np.number]) -> None:
         """wrong, value, score [n]; value: what is averaged beside the errors."""
         self._groups = grouped(score)
         self._wrong, self._value = wrong[self._groups.order], value[self._groups.order]

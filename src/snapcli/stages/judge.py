@@ -90,8 +90,11 @@ class Judge:
         """Of every test and OOD condition."""
         rows = self.evidence.rows
         clean = Key("test", "clean")
-        shared = draw(int(max(rows[k].max() for k in (clean, *self.evidence.cells))) + 1,
-                      self._replicates, seed=0)
+        shared = draw(
+            int(max(rows[k].max() for k in (clean, *self.evidence.cells))) + 1,
+            self._replicates,
+            seed=0,
+        )
         found = {key: shared[:, rows[key]] for key in (clean, *self.evidence.cells)}
         for i, key in enumerate(self.evidence.foreign):
             found[key] = draw(len(rows[key]), self._replicates, seed=1 + i)
@@ -160,7 +163,9 @@ class Judge:
             tuning=method.tuning_,
             accuracy=float(1.0 - clean.wrong.mean()),
             errors=Errors(
-                found("errors.pooled"), found("errors.per_cell"), found("errors.clean"),
+                found("errors.pooled"),
+                found("errors.per_cell"),
+                found("errors.clean"),
                 len(by_cell),
             ),
             ood={key.condition: found(f"ood.{key.condition}") for key in evidence.foreign},
@@ -208,7 +213,9 @@ class Judge:
             score = fitted.whole.score(self.evidence.conditions[key])
             positive = np.concatenate([np.zeros(len(usual), bool), np.ones(len(score), bool)])
             weights = np.concatenate([clean.weights[:, right], self._weights[key]], axis=1)
-            found = _found(f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights)
+            found = _found(
+                f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights
+            )
             samples |= found
         return samples
 
