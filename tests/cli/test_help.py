@@ -22,6 +22,7 @@ COMMANDS = (
         "run",
         "attach",
         "taps",
+        "eval",
         "show",
         "report",
         "compare",

@@ -47,6 +47,7 @@ def _register() -> None:
         data,
         demo,
         doctor,
+        eval,
         export_c,
         flash,
         inspect,
@@ -64,7 +65,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    shown = (show, report, compare, monitor, inspect)
+    shown = (eval, report, compare, show, monitor, inspect)
     around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]

@@ -139,6 +139,15 @@ def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -
             assert f'data-i="{figure["low"]:.6g} {figure["high"]:.6g}"' in text
 
 
+def test_differences_are_coloured_by_their_side_of_zero(text: str, evaluation: Any) -> None:
+    cells = re.findall(r'data-i="(\S+) (\S+)" class="(\w+)"', text)
+    assert {look for *_, look in cells} == {"wins", "ties", "loses"}
+    for low, high, look in cells:
+        assert (look == "wins") == (float(low) > 0)
+        assert (look == "loses") == (float(high) < 0)
+    assert "SNAP over every method" in text
+
+
 def test_the_positive_class_stands_with_its_figures(text: str) -> None:
     for heading in ("Finding wrong answers", "Finding foreign inputs", "Accuracy-drop events"):
         before = text[: text.index(f"<h4>{heading}")]

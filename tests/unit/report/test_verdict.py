@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 
 from snapcli.jsontext import dumps
 from snapcli.report.contents import Contents
-from snapcli.report.verdict import (
-    LOSES,
-    TIES,
-    UNDEFINED,
-    WINS,
-    headlines,
-    lead,
-    outcome,
-    statements,
-)
+from snapcli.report.outcome import LOSES, TIES, UNDEFINED, WINS, headlines, outcome
+from snapcli.report.verdict import lead, statements
 
 from .example import example
 
