@@ -168,8 +168,7 @@ def _calibration(source: Json, looks: Looks) -> tuple[str, str, str] | None:
 
 
 def _gains(source: Json, looks: Looks) -> tuple[str, str, str] | None:
-    # Severities and types have tables of their own.
-    keys = [k for k in _keys(source, "gains") if not k.startswith(("severity.", "type."))]
+    keys = list(headlines(dict.fromkeys(_keys(source, "gains"))))
     words = (
         "The figure minus that of max-probability, from the same bootstrap samples; above 0 is "
         "better for all. Orange: the method wins, blue: it loses, the interval leaves out 0."

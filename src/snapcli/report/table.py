@@ -108,7 +108,7 @@ def _cell(cell: Any, column: Column, best: float | None) -> str:
 
 def _exact(value: float) -> str:
     """For sorting and CSV: more digits than are shown."""
-    return str(value) if isinstance(value, int) else f"{value:.6g}"
+    return str(value) if isinstance(value, int) else f"{value:.5g}"
 
 
 def plain_table(title: str, report: Mapping[str, Any]) -> str:

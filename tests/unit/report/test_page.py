@@ -134,9 +134,9 @@ def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -
     found = figures({key: v for key, v in snap.items() if key not in ("by_severity", "by_type")})
     assert len(found) > 30
     for figure in found:
-        assert f'data-v="{figure["value"]:.6g}"' in text
+        assert f'data-v="{figure["value"]:.5g}"' in text
         if figure["low"] is not None:
-            assert f'data-i="{figure["low"]:.6g} {figure["high"]:.6g}"' in text
+            assert f'data-i="{figure["low"]:.5g} {figure["high"]:.5g}"' in text
 
 
 def test_differences_are_coloured_by_their_side_of_zero(text: str, evaluation: Any) -> None:
