@@ -10,11 +10,12 @@ from snapcli.models.tensorflow import quiet
 
 
 def convert_int8(model: Any, blocks: Iterable[str], samples: np.ndarray) -> bytes:
-    """samples [n, h, w, c] set the activation ranges; outputs are named like the blocks."""
+    """samples [n, h, w, c] set the activation ranges; outputs are named like the blocks. The
+    logits are one of them, unless the model has several and they are named."""
     import tensorflow as tf
     from tf_keras import Model
 
-    names = [*dict.fromkeys(blocks), "logits"]
+    names = [*dict.fromkeys(blocks), *(["logits"] if "logits" in model.output else [])]
     visible = Model(model.input, {name: named(model.output[name], name) for name in names})
     with quiet():
         return converted(tf.lite.TFLiteConverter.from_keras_model(visible), samples)
