@@ -306,6 +306,17 @@ class TapsOptions:
 
 
 @dataclass(frozen=True)
+class CostOptions:
+    """targets: those that every method is compiled for."""
+
+    targets: tuple[str, ...] = ("small-mcu", "big-mcu")
+    kernels: str = SNAP
+
+    def __post_init__(self) -> None:
+        _one_of("cost.kernels", self.kernels, KERNEL_SETS)
+
+
+@dataclass(frozen=True)
 class AttachOptions:
     """model: a finished model, .tflite, .keras, .h5 or a SavedModel; empty for a run that was
     trained. data: a data set's name, a folder, an .npz or `module:function`; data_dir: where

@@ -28,13 +28,13 @@ SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = (
-    *("attach", "train", "taps", "calibrate", "quantize"),
+    *("attach", "train", "taps", "calibrate", "quantize", "cost"),
     *("export-c", "export-tflm", "flash", "bench", "stream"),
 )
 # A run begins with one of two stages, and has not what the other one leads to.
 _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "export-tflm", "stream")
+_ASIDE = ("taps", "cost", "export-tflm", "stream")
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {"export-tflm": "export-c --runtime tflm", "stream": "bench --stream"}
 DEFAULT_RUNS_DIR = "runs"

@@ -43,6 +43,7 @@ def _register() -> None:
         attach,
         bench,
         calibrate,
+        cost,
         data,
         demo,
         doctor,
@@ -62,7 +63,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (demo, run, attach, taps, show, monitor, inspect, verify, models, ports, doctor)
+    around = (demo, run, attach, taps, cost, show, monitor, inspect, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
