@@ -346,8 +346,8 @@ def build_semihosted(
     """The command that runs the program in the target's emulator.
 
     It reads and writes files of the folder it is started in. The emulated board has more
-    memory than the target's limits. compiled: object files of the program. counted: an instruction takes a nanosecond, so that the
-    port's counter, which is linked, counts them.
+    memory than the target's limits. counted: an instruction takes a nanosecond, so that the
+    port's counter, which is linked, counts them. compiled: object files of the program.
     """
     machine = emulated_machine(target)
     find_tool(QEMU)

@@ -5,7 +5,7 @@ code judges the float model, the integer reference and what came back from a dev
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np

@@ -8,7 +8,7 @@ from snapcli.cli.render import size
 if TYPE_CHECKING:
     from snapcli.stages.cost import CostReport, CostRow, TargetCost
 
-_COLUMNS = ("method", "flash", "RAM", "instructions", "overhead", "", "behind the network")
+_COLUMNS = ("method", "flash", "RAM", "instructions", "overhead", "fit", "behind the network")
 
 
 def cost(report: "CostReport") -> None:
@@ -34,7 +34,8 @@ def _limits(found: "TargetCost") -> str:
     if not found.flash_limit_bytes:
         return f"{found.target} has no limits; counted on {found.counted_on}."
     return (
-        f"{found.target} has {size(found.flash_limit_bytes)} of flash, of which our firmware takes "
-        f"{size(found.firmware_flash_bytes)}, and {size(found.ram_limit_bytes)} of RAM, of which it "
-        f"takes {size(found.firmware_ram_bytes)} with its stack. Counted on {found.counted_on}."
+        f"{found.target}: {size(found.flash_limit_bytes)} of flash and "
+        f"{size(found.ram_limit_bytes)} of RAM, of which the firmware itself takes "
+        f"{size(found.firmware_flash_bytes)} and {size(found.firmware_ram_bytes)} with its stack; "
+        f"counted on {found.counted_on}."
     )

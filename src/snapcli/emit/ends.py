@@ -104,7 +104,8 @@ def temperature_end(logits: Tensor, temperature: float) -> End:
     statements = (
         _ANSWER.format(logits="logits", classes=confidence.classes),
         "scored->score_q16 = (int32_t)snapuq_sigmoid_q16(",
-        f"    snapuq_error_logit_q16(&{_CONFIDENCE}, logits, scored->predicted, {_LOG2}), {_TAIL});",
+        f"    snapuq_error_logit_q16(&{_CONFIDENCE}, logits, scored->predicted, {_LOG2}),",
+        f"    {_TAIL});",
     )
 
     def reference(values: Values) -> Scored:

@@ -2,14 +2,21 @@
 
 from dataclasses import replace
 
-from snapcli.graph.graph import Graph
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.graph.graph import Graph, Layer, Tensor
 from snapcli.graph.passes import simplify
 
 
 def copies(graph: Graph, logits: str, members: int) -> Graph:
     """The network as often as it has members, each with constants of its own; the outputs are
     logits_0, logits_1 and so on."""
-    tensors, layers, constants, views, outputs = {}, [], {}, {}, {}
+    tensors: dict[str, Tensor] = {}
+    layers: list[Layer] = []
+    constants: dict[str, NDArray[np.int8]] = {}
+    views: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     for i in range(members):
 
         def own(name: str, suffix: str = f"_of_{i}") -> str:

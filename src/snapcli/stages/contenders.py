@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,20 @@ from numpy.typing import NDArray
 from snapcli import fixedpoint as fx
 from snapcli.config import MEAN
 from snapcli.data import Dataset
-from snapcli.emit.ends import answer_end, distance_end, energy_end, entropy_end, temperature_end
+from snapcli.emit.ends import (
+    End,
+    answer_end,
+    distance_end,
+    energy_end,
+    entropy_end,
+    temperature_end,
+)
 from snapcli.errors import SnapError, UsageError
 from snapcli.graph.body import Body, pooled_sums
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.ensemble import copies
-from snapcli.graph.graph import Graph
+from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.passes import simplify
 from snapcli.graph.reader import read_tflite
@@ -50,47 +56,50 @@ class Contender:
     why: str = ""
 
 
+Network = tuple[Graph, End]
+
+
 def contenders(run: Run, monitor: Monitor, dataset: Dataset) -> Iterator[Contender]:
     """The backbone alone comes first, the run's own monitor last."""
     body = monitor.body
     graph = _network(body)
     logits = graph.tensors[body.logits_tensor]
-
-    def network(changed: Graph, end: Any) -> Callable[[Counter], Price]:
-        return lambda counter: counter.of_network(changed, end)
-
-    def made(name: str, computes: str, make: Callable[[], Callable[[Counter], Price]]) -> Contender:
-        try:
-            return Contender(name, computes, make())
-        except SnapError as error:
-            return Contender(name, computes, None, error.message)
-
     seen = _Seen(body, graph, dataset)
-    yield Contender(BACKBONE, "the class", network(graph, answer_end(logits)))
-    yield Contender("base", "softmax, entropy", network(graph, entropy_end({"logits": logits})))
-    yield Contender(
-        "temperature",
-        "1 - max p of the scaled softmax",
-        network(graph, temperature_end(logits, monitor.decision.temperature)),
+    mean = f"mean of {MEMBERS} softmaxes, entropy"
+    ways: tuple[tuple[str, str, Callable[[], Network]], ...] = (
+        (BACKBONE, "the class", lambda: (graph, answer_end(logits))),
+        ("base", "softmax, entropy", lambda: (graph, entropy_end({"logits": logits}))),
+        (
+            "temperature",
+            "1 - max p of the scaled softmax",
+            lambda: (graph, temperature_end(logits, monitor.decision.temperature)),
+        ),
+        ("energy", "free energy of the logits", lambda: (graph, energy_end(logits))),
+        (
+            "mahalanobis",
+            "distance to the nearest class at the last tap, one covariance",
+            seen.distance,
+        ),
+        ("react", "features clipped, last layer again, free energy", seen.clipped),
+        ("ash", "features pruned (ASH-B), last layer again, free energy", seen.pruned),
+        ("early-exit", mean, lambda: _ensemble(_variant(run, dataset, early_exit.build))),
+        (
+            "deep-ensemble",
+            f"{MEMBERS} networks, {mean}",
+            lambda: _ensemble(copies(graph, body.logits_tensor, MEMBERS)),
+        ),
+        ("qute", mean, lambda: _ensemble(_variant(run, dataset, qute.build))),
     )
-    yield Contender("energy", "free energy of the logits", network(graph, energy_end(logits)))
-    yield made(
-        "mahalanobis",
-        "distance to the nearest class at the last tap, one covariance",
-        lambda: network(*seen.distance()),
-    )
-    for name, computes, kernel in (
-        ("react", "features clipped, last layer again, free energy", seen.clip),
-        ("ash", "features pruned (ASH-B), last layer again, free energy", seen.ash),
-    ):
-        yield made(name, computes, lambda kernel=kernel: network(*_shaped(body, graph, kernel())))
-    mean = "mean of 3 softmaxes, entropy"
-    for name, build in (("early-exit", early_exit.build), ("qute", qute.build)):
-        found = partial(_variant, run, dataset, build)
-        yield made(name, mean, lambda found=found: network(*_ensemble(found())))
-    three = copies(graph, body.logits_tensor, MEMBERS)
-    yield Contender("deep-ensemble", f"{MEMBERS} networks, {mean}", network(*_ensemble(three)))
+    for name, computes, make in ways:
+        try:
+            yield Contender(name, computes, _price(make()))
+        except SnapError as error:
+            yield Contender(name, computes, None, error.message)
     yield Contender(MONITOR, "heads, score, map", lambda counter: counter.of_monitor(monitor))
+
+
+def _price(network: Network) -> Callable[[Counter], Price]:
+    return lambda counter: counter.of_network(*network)
 
 
 def _network(body: Body) -> Graph:
@@ -99,12 +108,7 @@ def _network(body: Body) -> Graph:
     return simplify(replace(body.graph, outputs={"logits": body.logits_tensor, **others}))
 
 
-def _shaped(body: Body, graph: Graph, kernel: fx.ClipS8 | fx.AshS8) -> tuple[Graph, Any]:
-    changed = with_shaped(graph, body.logits_tensor, kernel)
-    return changed, energy_end(changed.tensors[changed.outputs["logits"]])
-
-
-def _ensemble(graph: Graph) -> tuple[Graph, Any]:
+def _ensemble(graph: Graph) -> Network:
     members = {name: graph.tensors[graph.outputs[name]] for name in sorted(graph.outputs)}
     return graph, entropy_end(members)
 
@@ -143,22 +147,30 @@ class _Seen:
         answers = np.concatenate([part[logits].reshape(len(part[logits]), -1) for part in parts])
         return values, examples.y if self.dataset.labelled else answers.argmax(axis=-1)
 
-    def distance(self) -> tuple[Graph, Any]:
+    def distance(self) -> Network:
         name = self.body.taps[-1].after
         tensor = self.graph.tensors[name]
         values, classes = self._values(name)
-        real = pooled_sums(tensor, values, MEAN) * (tensor.scale / tensor.positions)
-        head = quantize_mahalanobis(fit_mahalanobis(real, classes), tensor)
+        sums = pooled_sums(tensor, values, MEAN).astype(np.float64)
+        fitted = fit_mahalanobis(sums * (tensor.scale / tensor.positions), classes)
         graph = replace(self.graph, outputs={**self.graph.outputs, "tapped": name})
+        head = quantize_mahalanobis(fitted, tensor)
         return graph, distance_end(self.graph.tensors[self.body.logits_tensor], tensor, head)
 
-    def clip(self) -> fx.ClipS8:
-        (name,) = last_layer(self.graph, self.body.logits_tensor).sources
-        limit = np.percentile(self._values(name)[0], _PERCENTILE)
-        return fx.ClipS8(self.graph.tensors[name].size_bytes, round(float(limit)))
+    def clipped(self) -> Network:
+        limit = np.percentile(self._values(self._features.name)[0], _PERCENTILE)
+        return self._shaped(fx.ClipS8(self._features.size_bytes, round(float(limit))))
 
-    def ash(self) -> fx.AshS8:
+    def pruned(self) -> Network:
+        length = self._features.size_bytes
+        kept = max(1, round(length * (1 - _PERCENTILE / 100)))
+        return self._shaped(fx.AshS8(length, kept, self._features.zero_point))
+
+    @property
+    def _features(self) -> Tensor:
         (name,) = last_layer(self.graph, self.body.logits_tensor).sources
-        tensor = self.graph.tensors[name]
-        kept = max(1, round(tensor.size_bytes * (1 - _PERCENTILE / 100)))
-        return fx.AshS8(tensor.size_bytes, kept, tensor.zero_point)
+        return self.graph.tensors[name]
+
+    def _shaped(self, kernel: fx.ClipS8 | fx.AshS8) -> Network:
+        graph = with_shaped(self.graph, self.body.logits_tensor, kernel)
+        return graph, energy_end(graph.tensors[graph.outputs["logits"]])
