@@ -13,12 +13,14 @@ from snapcli.runs import Run, write_json
 from snapcli.stages.contenders import BACKBONE, Contender, contenders
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import Surroundings, excess, golden_inputs, our_firmware
+from snapcli.stages.export_c import Surroundings, dev_inputs, excess, golden_count, our_firmware
 from snapcli.stages.pricing import Price, counter_of
 from snapcli.targets import Target, load_target
 
 SCHEMA = 1
 COST_FILE = "cost.json"
+# Inputs whose instructions are counted.
+_COUNTED = 4
 FITS, TOO_LARGE, NOT_BUILT = "fits", "does not fit", "not built"
 
 
@@ -72,13 +74,14 @@ def cost(
     found = deployed(run)
     monitor = found.monitor
     dataset = run_dataset(run, on_progress)
-    inputs = golden_inputs(monitor.body.graph.tensors[monitor.body.graph.input], dataset)
+    tensor = monitor.body.graph.tensors[monitor.body.graph.input]
+    inputs = dev_inputs(tensor, dataset, _COUNTED)
+    around = our_firmware(tensor.size_bytes, golden_count(tensor) * tensor.size_bytes)
     on_progress(0, 1, "methods built")
     methods = tuple(contenders(run, monitor, dataset))
     total = len(targets) * len(methods)
     costs = []
     for i, target in enumerate(targets):
-        around = our_firmware(inputs[0].nbytes, inputs.nbytes)
         with counter_of(target, options.kernels, inputs, cmsis_nn) as counter:
             rows: list[CostRow] = []
             for j, method in enumerate(methods):
@@ -110,7 +113,7 @@ def _row(
         method.name,
         method.computes,
         TOO_LARGE if over else FITS,
-        over,
+        " and ".join(f"by {more:,} B of {kind}" for kind, more in over.items()),
         price.flash_bytes,
         price.ram_bytes,
         price.instructions,

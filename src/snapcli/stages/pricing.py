@@ -34,6 +34,7 @@ from snapcli.stages.export_c import kernel_files, kernel_set, write_texts
 from snapcli.targets import Target, emulated_twin
 
 _NOISE = 2
+_WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Counter:
         objects = toolchain.compile_objects(self.target, own, includes, place / "own")
         objects += [self._objects[name] for name in needed if name.endswith(".c")]
         flash_bytes, static_bytes = toolchain.linked_bytes(self.target, objects, ENTRY, place)
-        assert static_bytes == 0, "what we generate has no variables of its own"
+        # No code here has variables of its own; the linker pads a section to words.
+        assert static_bytes < _WORD_BYTES
         (place / INPUTS).write_bytes(self.inputs.tobytes())
         command = toolchain.build_semihosted(
             self.twin, [place / "main.c"], includes, place, counted=True, compiled=objects
