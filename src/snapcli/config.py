@@ -21,6 +21,8 @@ MAPS = (
     *("logistic", "logistic-s", "isotonic", "percentile"),
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
+# Whose scores eval judges: the float model's, the integer reference's, a device's.
+FLOAT, INT8, DEVICE = SOURCES = ("float", "int8", "device")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 # Rules of the threshold with the target that each has if none is given.
 THRESHOLDS = {
@@ -314,6 +316,26 @@ class CostOptions:
 
     def __post_init__(self) -> None:
         _one_of("cost.kernels", self.kernels, KERNEL_SETS)
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """methods: names, single-pass, trained or all. on: of SOURCES (none given: those that exist).
+    limit: examples of each corrupted condition and OOD set (0: as many as calibrate took).
+    replicates: of the bootstrap. streams: how many test streams are played."""
+
+    methods: tuple[str, ...] = ("single-pass",)
+    on: tuple[str, ...] = ()
+    limit: int = 0
+    replicates: int = 1000
+    streams: int = 3
+
+    def __post_init__(self) -> None:
+        for source in self.on:
+            _one_of("eval.on", source, SOURCES)
+        _between("eval.limit", self.limit, 0, 1_000_000)
+        _between("eval.replicates", self.replicates, 10, 100_000)
+        _between("eval.streams", self.streams, 0, 20)
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,19 @@ SCHEMA = 1
 MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = (
-    *("attach", "train", "taps", "calibrate", "quantize", "cost"),
-    *("export-c", "export-tflm", "flash", "bench", "stream"),
+    *("attach", "train", "taps", "variants", "calibrate", "quantize", "cost"),
+    *("export-c", "export-tflm", "flash", "bench", "stream", "eval"),
 )
 # A run begins with one of two stages, and has not what the other one leads to.
-_OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "quantize")
+_OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "variants", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "cost", "export-tflm", "stream")
+_ASIDE = ("taps", "variants", "cost", "export-tflm", "stream", "eval")
 # What the commands of stages are called, where it is not by the stage's name.
-_COMMANDS = {"export-tflm": "export-c --runtime tflm", "stream": "bench --stream"}
+_COMMANDS = {
+    "variants": "eval",
+    "export-tflm": "export-c --runtime tflm",
+    "stream": "bench --stream",
+}
 DEFAULT_RUNS_DIR = "runs"
 _PER_TARGET = ("export-c", "export-tflm", "flash", "bench", "stream")
 _PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
@@ -117,7 +121,7 @@ class Run:
         command, _, target = stage.partition("/")
         parts = ["snap", _COMMANDS.get(command, command)]
         if target:
-            parts += ["--target", target]
+            parts += ["--methods" if command == "variants" else "--target", target]
         if command == "attach":
             # A new run, too: made as this one was.
             argv = (self.record(stage) or {}).get("argv", [])

@@ -18,6 +18,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"console"}),
     frozenset({"stages"}),
+    frozenset({"baselines"}),
     frozenset({"models", "emit", "device", "flashers", "kernels", "report"}),
     frozenset({"heads", "toolchain"}),
     frozenset({"data", "graph"}),

@@ -6,19 +6,21 @@ code judges the float model, the integer reference and what came back from a dev
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 LOGITS, FEATURES = "logits", "features"
+SURPRISAL, UNCERTAINTY = "surprisal", "uncertainty"
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes), pooled
-    blocks by their names. y [n]: the right answers, -1 for foreign inputs, which have none."""
+    """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes),
+    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names.
+    y [n]: the right answers, -1 for foreign inputs, which have none."""
 
     outputs: Mapping[str, Array]
     y: NDArray[np.int64]
@@ -60,17 +62,29 @@ class Tuning:
     score: float
 
 
+def softmax(logits: Array, temperature: float = 1.0) -> Array:
+    """[..., classes] -> the same shape, each row sums to 1."""
+    shifted = (logits - logits.max(axis=-1, keepdims=True)) / temperature
+    grown = np.exp(shifted)
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+
 class Method(Protocol):
     """name: as on the command line. source: where it was published, or "" for what is plain.
     learns_shift: whether parameters beyond a small grid are fitted to corrupted dev data; such a
     method is judged on types that its fit has not seen. is_probability: whether the score is one,
     that the answer is wrong. tuning_: None where there is nothing to choose."""
 
-    name: ClassVar[str]
-    source: ClassVar[str]
-    learns_shift: ClassVar[bool]
-    is_probability: ClassVar[bool]
-    tuning_: Tuning | None
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def learns_shift(self) -> bool: ...
+    @property
+    def is_probability(self) -> bool: ...
+    @property
+    def tuning_(self) -> Tuning | None: ...
 
     def fit(self, train: Batch, dev: Dev) -> None: ...
 
@@ -78,4 +92,26 @@ class Method(Protocol):
         """[n], grows with uncertainty."""
 
     def probabilities(self, batch: Batch) -> Array:
-        """[n, classes]: the posterior, whose largest entry is the method's answer."""
+        """[n, classes]: the posterior."""
+
+    def answers(self, batch: Batch) -> NDArray[np.int64]:
+        """[n]: the class that the method takes."""
+
+
+class SinglePass:
+    """A score from one pass of the trained model, whose answers it leaves as they are."""
+
+    name: str
+    source = ""
+    learns_shift = False
+    is_probability = False
+    tuning_: Tuning | None = None
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        """Nothing, unless a method says otherwise."""
+
+    def probabilities(self, batch: Batch) -> Array:
+        return softmax(batch.logits)
+
+    def answers(self, batch: Batch) -> NDArray[np.int64]:
+        return batch.logits.argmax(axis=-1)

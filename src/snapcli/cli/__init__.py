@@ -47,6 +47,7 @@ def _register() -> None:
         data,
         demo,
         doctor,
+        eval,
         export_c,
         flash,
         inspect,
@@ -63,7 +64,10 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (demo, run, attach, taps, cost, show, monitor, inspect, verify, models, ports, doctor)
+    around = (
+        *(demo, run, attach, taps, cost, eval, show),
+        *(monitor, inspect, verify, models, ports, doctor),
+    )
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.dataset import SEVERITIES, Dataset, Inputs
+from snapcli.data.dataset import SEVERITIES, Dataset, Inputs, Raw
+from snapcli.data.files.features import cached
 from snapcli.errors import ConfigError
 
 CLEAN_FRAMES, CORRUPTED_FRAMES, FOREIGN_FRAMES, CYCLE = 2000, 1000, 100, 200
@@ -60,16 +61,25 @@ class Stream:
         for segment in self.segments:
             if segment.first + len(segment) <= start:
                 continue
-            yield Frames(segment, self._inputs(segment), self.labels(segment))
+            yield Frames(segment, self.inputs(segment), self.labels(segment))
 
-    def _inputs(self, segment: Segment) -> Inputs:
+    def inputs(self, segment: Segment) -> Inputs:
+        """[frames of the segment, h, w, c]."""
+        data = self.dataset
+        if data.identity is None:
+            return data.front_end(self._raw(segment))
+        place = f"{self.split}/{self.seed}/{segment.first}+{len(segment)}"
+        identity = {"of": data.identity, "stream": place}
+        return cached(identity, lambda: data.front_end(self._raw(segment)))
+
+    def _raw(self, segment: Segment) -> Raw:
         data = self.dataset
         if segment.kind == "foreign":
-            return data.front_end(data.ood[segment.condition][segment.rows])
+            return np.asarray(data.ood[segment.condition][segment.rows])
         if segment.kind == "clean":
-            return data.front_end(data.split(self.split).x[segment.rows])
-        return data.front_end(
-            data.shifted(self.split, segment.rows, segment.condition, segment.severity, self.seed)
+            return data.split(self.split).x[segment.rows]
+        return data.shifted(
+            self.split, segment.rows, segment.condition, segment.severity, self.seed
         )
 
     def labels(self, segment: Segment) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """What heads look at: a block's channels, pooled over height and width."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -49,10 +49,12 @@ def pooled_activations(
     blocks: Iterable[str],
     statistics: str = MEAN,
     on_progress: OnProgress = silent,
+    flat: Sequence[str] = (),
 ) -> dict[str, np.ndarray]:
     """{block: [n, channels]} of these blocks, and "logits": [n, classes]; x [n, h, w, c].
 
-    With statistics mean-deviation a block has twice as many columns, see pooled().
+    With statistics mean-deviation a block has twice as many columns, see pooled(). flat: outputs
+    [n, ...] that are taken as they are.
     """
     import tensorflow as tf
 
@@ -61,7 +63,7 @@ def pooled_activations(
     for start in range(0, len(x), _BATCH):
         outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
         found = {name: pooled(outputs[name], statistics).numpy() for name in names}
-        parts.append({**found, "logits": outputs["logits"].numpy()})
+        parts.append({**found, **{name: outputs[name].numpy() for name in ("logits", *flat)}})
         on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
     return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
 

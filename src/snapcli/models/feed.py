@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,17 @@ class Batch:
     y: NDArray[np.int64]
     other: NDArray[np.int64]
     share: float
+
+    def tensors(self) -> dict[str, Any]:
+        """The fields by name, for a compiled step."""
+        import tensorflow as tf
+
+        return {
+            "x": tf.constant(self.x),
+            "y": tf.constant(self.y),
+            "other": tf.constant(self.other),
+            "share": tf.constant(self.share, tf.float32),
+        }
 
 
 class Feed:

@@ -10,21 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
-from snapcli.errors import ArtifactError
 from snapcli.heads.head import surprisals
-from snapcli.models import adaptive, own, qat
+from snapcli.models import adaptive, checkpoint, own, qat
 from snapcli.models.activations import pooled_activations
 from snapcli.models.adaptive import AdaptiveLambda
 from snapcli.models.attached import AttachedHeads
 from snapcli.models.average import WeightAverage
 from snapcli.models.backbone import Backbone, Tap
-from snapcli.models.feed import Batch, Feed
+from snapcli.models.feed import Feed
+from snapcli.models.loss import classifier_loss
 from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_decay
 from snapcli.models.posthoc import fit_heads
 from snapcli.models.qat import SimulatedBackbone
@@ -112,21 +111,6 @@ class Trainer:
             backbone = self._simulated.twins(backbone)
         return [*backbone, *([] if self._alone else self.heads.variables)]
 
-    def _classifier_loss(self, batch: Any, logits: Any) -> Any:
-        import tensorflow as tf
-
-        options = self.options
-        if not (options.label_smoothing or options.mixup):
-            return tf.reduce_mean(
-                tf.nn.sparse_softmax_cross_entropy_with_logits(batch["y"], logits)
-            )
-        classes, share = logits.shape[-1], batch["share"]
-        targets = share * tf.one_hot(batch["y"], classes)
-        targets += (1 - share) * tf.one_hot(batch["other"], classes)
-        smooth = options.label_smoothing
-        targets = (1 - smooth) * targets + smooth / classes
-        return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(targets, logits))
-
     def _train_step(
         self, batch: Any, scalars: Any, weights: Any, settled: bool, stop: bool, measured: bool
     ) -> tuple[Any, Any, Any]:
@@ -142,7 +126,7 @@ class Trainer:
         moving = not settled or self._simulated is not None
         with tf.GradientTape(persistent=measured) as tape:
             outputs = self._network(batch["x"], training=moving)
-            loss = self._classifier_loss(batch, outputs["logits"])
+            loss = classifier_loss(options, batch, outputs["logits"])
             if not self._alone:
                 surprise, penalty = self.heads.loss(
                     self.heads.activations(outputs), stop, not settled, weights
@@ -190,7 +174,7 @@ class Trainer:
                 "decay": self._average.decay_at(step) if self._average else 0.0,
             }
             tensors = {name: tf.constant(v, tf.float32) for name, v in scalars.items()}
-            found = self._step(_tensors(batch), tensors, weights, settled, stop, measured)
+            found = self._step(batch.tensors(), tensors, weights, settled, stop, measured)
             results.append(found[:2])
             if measured:
                 self.lambda_ss.update(float(found[2]))
@@ -229,12 +213,12 @@ class Trainer:
             )
         self._prepare()
 
-    def fit(self, checkpoint: Path, on_epoch: Callable[[Progress], None]) -> None:
-        """All remaining epochs; what was reached is in the checkpoint after each of them."""
+    def fit(self, path: Path, on_epoch: Callable[[Progress], None]) -> None:
+        """All remaining epochs; what was reached is in a checkpoint after each of them."""
         while self.epoch < self.options.epochs:
             progress = self.run_epoch()
             self.history.append(progress)
-            self.save(checkpoint)
+            self.save(path)
             on_epoch(progress)
         if self._average:
             self._average.assign_to(self._kept())
@@ -253,34 +237,29 @@ class Trainer:
         return [*self.model.variables, *self.heads.variables, *optimizers, *simulated, *average]
 
     def save(self, path: Path) -> None:
-        partial = path.with_suffix(".partial.npz")
-        arrays = {f"v{i}": v.numpy() for i, v in enumerate(self._state())}
         history = [[p.loss, p.accuracy, p.lambda_ss] for p in self.history]
         times = [[t.seconds, t.waited_s] for t in self.times]
-        arrays |= {"history": np.array(history), "times": np.array(times)}
-        try:
-            np.savez(partial, **arrays, adaptive=np.array(self.lambda_ss.state()))
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        checkpoint.save(
+            path,
+            self._state(),
+            history=np.array(history),
+            times=np.array(times),
+            adaptive=np.array(self.lambda_ss.state()),
+        )
 
     def restore(self, path: Path) -> None:
         """Raises ArtifactError for a checkpoint that is damaged or of another model."""
         epochs = self.options.epochs
-        try:
-            with np.load(path) as saved:
-                history = [
-                    Progress(n + 1, epochs, *map(float, figures))
-                    for n, figures in enumerate(saved["history"])
-                ]
-                if len(history) > self._simulated_from:
-                    self._simulate()
-                for i, variable in enumerate(self._state()):
-                    variable.assign(saved[f"v{i}"])
-                times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
-                self.lambda_ss.restore(saved["adaptive"])
-        except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
-            raise ArtifactError(f"{path} is damaged", "Start again: snap train") from None
+        with checkpoint.opened(path, "Start again: snap train") as saved:
+            history = [
+                Progress(n + 1, epochs, *map(float, figures))
+                for n, figures in enumerate(saved["history"])
+            ]
+            if len(history) > self._simulated_from:
+                self._simulate()
+            checkpoint.assign(saved, self._state())
+            times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
+            self.lambda_ss.restore(saved["adaptive"])
         self.history, self.times, self.epoch = history, times, len(history)
 
 
@@ -293,14 +272,3 @@ def _built(backbone: Backbone, taps: tuple[Tap, ...], data: Dataset) -> Any:
     model = own.with_taps(given, [(tap.before, tap.after) for tap in taps], backbone.name)
     own.check_built(model, shape, classes, backbone.name)
     return model
-
-
-def _tensors(batch: Batch) -> dict[str, Any]:
-    import tensorflow as tf
-
-    return {
-        "x": tf.constant(batch.x),
-        "y": tf.constant(batch.y),
-        "other": tf.constant(batch.other),
-        "share": tf.constant(batch.share, tf.float32),
-    }

@@ -106,7 +106,8 @@ def fit_map(kind: str, dev: Conditions, types: list[str], balanced: bool = True)
     return fit(kind, features, wrong, clean, balanced)
 
 
-def _halves(types: list[str]) -> tuple[list[str], list[str]]:
+def halves(types: list[str]) -> tuple[list[str], list[str]]:
+    """What is fitted on the types of one judges those of the other."""
     return types[0::2], types[1::2]
 
 
@@ -119,7 +120,7 @@ def judge(
 ) -> ErrorDetection:
     """Error detection on test by a map of that kind, fitted on dev, that has not seen the
     corruption type it scores."""
-    first, second = _halves(dev.types())
+    first, second = halves(dev.types())
     on_first, on_second = (deploy(fit_map(kind, dev, half, balanced)) for half in (first, second))
     cells = [
         Cell(c.wrong, (on_second if name in first else on_first)(c.features))

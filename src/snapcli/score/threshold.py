@@ -2,7 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import precision_recall_curve
+
+from snapcli.metrics import event_scores
 
 Array = NDArray[np.float64]
 NEVER = 1.0 + 2.0**-16
@@ -30,11 +31,7 @@ def just_above(uncertainty: Array, accepted: int) -> float:
 
 def threshold_by_f1(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:
     """The threshold with the best F1 for finding errors."""
-    if not wrong.any():
-        return NEVER
-    precision, recall, thresholds = precision_recall_curve(wrong, uncertainty)
-    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
-    return float(thresholds[int(np.argmax(f1[:-1]))])
+    return event_scores.threshold_by_f1(uncertainty, wrong) if wrong.any() else NEVER
 
 
 def threshold_by_youden(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:

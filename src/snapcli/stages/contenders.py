@@ -77,11 +77,11 @@ def contenders(run: Run, monitor: Monitor, dataset: Dataset) -> Iterator[Contend
         ("energy", "free energy of the logits", lambda: (graph, energy_end(logits))),
         (
             "mahalanobis",
-            "distance to the nearest class, last tap",
+            "whitened distance to the nearest class, last tap",
             seen.distance,
         ),
         ("react", "features clipped, last layer again, energy", seen.clipped),
-        ("ash", "features pruned, last layer again, energy", seen.pruned),
+        ("ash", "features pruned (ASH-B), last layer again, energy", seen.pruned),
         ("early-exit", mean, lambda: _ensemble(_variant(run, dataset, early_exit.build))),
         (
             "deep-ensemble",

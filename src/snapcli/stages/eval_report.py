@@ -1,11 +1,14 @@
 """What `snap eval` says: eval/eval.json. Every figure has its interval."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from snapcli.baselines.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 
 SCHEMA = 1
+DONE, NOT_RUN = "done", "not run"
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,8 @@ class SourceFigures:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set."""
+    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set. streams:
+    test streams that were played."""
 
     schema: int
     run: str
@@ -163,4 +167,29 @@ class EvalReport:
     seed: int
     limit: int
     replicates: int
+    streams: int
     sources: dict[str, SourceFigures]
+
+
+def report_from_dict(values: dict[str, Any]) -> EvalReport:
+    """What asdict() and JSON made of a report; a missing figure is nan again."""
+    found: EvalReport = _built(EvalReport, values)
+    return found
+
+
+def _built(kind: Any, value: Any) -> Any:
+    """value as the annotated type `kind`."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if value is None else _built(inner[0], value)
+    if kind is float:
+        return float("nan") if value is None else float(value)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{f.name: _built(hints[f.name], value[f.name]) for f in fields(kind)})
+    if origin is dict:
+        return {key: _built(inner[1], part) for key, part in value.items()}
+    if origin is tuple:
+        kinds = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
+        return tuple(_built(k, part) for k, part in zip(kinds, value, strict=True))
+    return value

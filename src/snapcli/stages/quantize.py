@@ -36,7 +36,7 @@ from snapcli.stages.figures import Figures
 from snapcli.stages.recipe import run_recipe
 
 # Training examples that set the ranges inside of the heads.
-_RANGE_EXAMPLES = 2000
+RANGE_EXAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def quantize(
     dataset = load_dataset(trained, on_progress)
     evaluation = Evaluation(dataset, calibration.limit)
     heads = load_heads(folder / "heads.npz")
-    train = dataset.front_end(dataset.train.x[: max(options.samples, _RANGE_EXAMPLES)])
+    train = dataset.front_end(dataset.train.x[: max(options.samples, RANGE_EXAMPLES)])
     model = load_model(folder / "model.keras")
     tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
     body = build_body(read_tflite(tflite), heads, train, trained.statistics)

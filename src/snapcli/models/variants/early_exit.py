@@ -3,14 +3,15 @@
 from typing import Any
 
 from snapcli.models.backbone import Backbone
+from snapcli.models.layers import separable
 from snapcli.models.variants.replay import EARLY, LOGITS, plain
 
 
 def build(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -> Any:
     """image -> {"logits_0", "logits_1": early ones, "logits_2": the last one}, each [classes].
 
-    An early exit pools its block and has a hidden layer as wide as the last block, to make up
-    for the depth it lacks.
+    An early exit has a separable convolution as wide as the last block, to make up for the depth
+    that it lacks.
     """
     from tf_keras import Model, layers
 
@@ -19,9 +20,9 @@ def build(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -
     outputs = {}
     for i, letter in enumerate(EARLY):
         block = model.output[backbone.letters[letter]]
-        pooled = layers.GlobalAveragePooling2D(name=f"exit_{i}_pool")(block)
-        hidden = layers.Dense(width, activation="relu", name=f"exit_{i}_hidden")(pooled)
-        outputs[f"{LOGITS}_{i}"] = layers.Dense(classes, name=f"{LOGITS}_{i}")(hidden)
+        hidden = separable(block, width, 2, f"exit_{i}")
+        pooled = layers.GlobalAveragePooling2D(name=f"exit_{i}_pool")(hidden)
+        outputs[f"{LOGITS}_{i}"] = layers.Dense(classes, name=f"{LOGITS}_{i}")(pooled)
     pooled = model.get_layer(LOGITS).input
     last = f"{LOGITS}_{len(EARLY)}"
     outputs[last] = layers.Dense(classes, name=last)(pooled)

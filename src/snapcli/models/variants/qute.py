@@ -8,7 +8,8 @@ from typing import Any
 
 from snapcli.models.backbone import Backbone
 from snapcli.models.layers import normalised_relu6
-from snapcli.models.variants.replay import EARLY, LOGITS, plain
+from snapcli.models.variants.lesson import Lesson
+from snapcli.models.variants.replay import EARLY, LOGITS, MEMBERS, plain
 
 TWIN = "early"
 
@@ -51,3 +52,20 @@ def deployed(model: Any) -> Any:
 
     kept = {name: output for name, output in model.output.items() if name.startswith(LOGITS)}
     return Model(model.input, kept, name="qute")
+
+
+class Assisted(Lesson):
+    """All classifiers learn the same; each head starts every step from its twin's weights."""
+
+    @property
+    def deployed(self) -> Any:
+        return deployed(self.model)
+
+    def prepare_step(self) -> None:
+        for i in range(1, MEMBERS):
+            for part in ("_depthwise", "_spatial_bn", ""):
+                head = self.model.get_layer(f"{LOGITS}_{i}{part}")
+                twin = self.model.get_layer(f"{TWIN}_{i}{part}")
+                pairs = zip(head.trainable_weights, twin.trainable_weights, strict=True)
+                for weight, assisting in pairs:
+                    weight.assign(assisting)

@@ -22,6 +22,14 @@ def plain(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -
     return backbone.build(input_shape, classes)
 
 
+def classifier(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -> Any:
+    """image -> {"logits": [classes]}: the backbone without a view of its blocks."""
+    from tf_keras import Model
+
+    model = plain(backbone, input_shape, classes)
+    return Model(model.input, {LOGITS: model.output[LOGITS]}, name=model.name)
+
+
 def replayed(
     model: Any,
     known: Mapping[str, Any],

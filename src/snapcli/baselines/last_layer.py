@@ -1,0 +1,17 @@
+"""The last layer of a classifier, for methods that compute logits from changed features."""
+
+from dataclasses import dataclass
+
+from snapcli.baselines.method import Array
+
+
+@dataclass(frozen=True, eq=False)
+class LastLayer:
+    """weights [features, classes], bias [classes]."""
+
+    weights: Array
+    bias: Array
+
+    def logits(self, features: Array) -> Array:
+        """[n, features] -> [n, classes]."""
+        return features @ self.weights + self.bias

@@ -1,0 +1,78 @@
+"""Distance to the nearest class at the taps: class means, one diagonal covariance for all."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from snapcli.baselines.method import Array, Batch, Dev, SinglePass
+from snapcli.baselines.tuning import chosen_from, errors_found
+
+# The paper's: of a tap's mean variance, so that it means the same at every tap.
+_SHRINKAGES = (0.0, 1e-4, 1e-3)
+
+
+class Mahalanobis(SinglePass):
+    """min over classes of sum_l w_l / d_l sum_i (a_i - mean_i)^2 / variance_i."""
+
+    name = "mahalanobis"
+    source = (
+        "Lee et al., A Simple Unified Framework for Detecting Out-of-Distribution Samples and "
+        "Adversarial Attacks, 2018; diagonal, at SNAP's taps"
+    )
+
+    def __init__(self, taps: Sequence[str]) -> None:
+        """taps: the blocks whose pooled channels are looked at."""
+        self._taps = list(taps)
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        classes = range(train.logits.shape[1])
+        present = [k for k in classes if np.any(train.y == k)]
+        self.means_ = {
+            tap: np.stack([train.outputs[tap][train.y == k].mean(axis=0) for k in present])
+            for tap in self._taps
+        }
+        place = {k: i for i, k in enumerate(present)}
+        rows = np.array([place[k] for k in train.y.tolist()])
+        self.variances_ = {
+            tap: np.square(train.outputs[tap] - self.means_[tap][rows]).mean(axis=0)
+            for tap in self._taps
+        }
+        batches = dev.batches()
+        # [taps, n, classes] of every batch and shrinkage: a choice of weights is only a sum.
+        distances = {s: [self._distances(b, s) for b in batches] for s in _SHRINKAGES}
+
+        def found(shrinkage: float, weights: tuple[float, ...]) -> float:
+            return errors_found(lambda i: _nearest(distances[shrinkage][i], weights), dev)
+
+        grid = {"shrinkage": _SHRINKAGES, "weights": _weights(len(self._taps))}
+        self.tuning_ = chosen_from(grid, found)
+        self.shrinkage_ = self.tuning_.chosen["shrinkage"]
+        self.weights_ = self.tuning_.chosen["weights"]
+
+    def score(self, batch: Batch) -> Array:
+        return _nearest(self._distances(batch, self.shrinkage_), self.weights_)
+
+    def _distances(self, batch: Batch, shrinkage: float) -> Array:
+        return np.stack([self._of_tap(tap, batch.outputs[tap], shrinkage) for tap in self._taps])
+
+    def _of_tap(self, tap: str, pooled: Array, shrinkage: float) -> Array:
+        """[n, classes]: mean squared distance over the channels."""
+        variance = self.variances_[tap]
+        # A channel that never changes in training says nothing finite.
+        usual = float(variance.mean()) or 1.0
+        scale = 1.0 / np.maximum(variance + shrinkage * usual, 1e-9 * usual)
+        means = self.means_[tap]
+        # Expanded, for [n, classes, channels] would not fit.
+        square = (pooled**2 @ scale)[:, None] + (means**2 @ scale)[None]
+        distance = square - 2.0 * (pooled * scale) @ means.T
+        return np.maximum(distance, 0.0) / len(scale)
+
+
+def _nearest(distances: Array, weights: Sequence[float]) -> Array:
+    return np.asarray(np.tensordot(weights, distances, axes=1).min(axis=-1))
+
+
+def _weights(taps: int) -> list[tuple[float, ...]]:
+    """Each tap alone, and all of them alike."""
+    alone = [tuple(float(i == j) for j in range(taps)) for i in range(taps)]
+    return [*alone, (1.0 / taps,) * taps] if taps > 1 else alone

@@ -1,0 +1,49 @@
+"""snap eval"""
+
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render_eval
+from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.cli.words import names
+
+EXAMPLES = (
+    "snap eval",
+    "snap eval --methods snap,energy,mahalanobis --on int8",
+    "snap eval --methods all --on float",
+    "snap bench --stream && snap eval --on device",
+)
+
+
+def eval(
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="single-pass, trained (variants of the backbone: long), all, or names with commas."
+        ),
+    ] = "single-pass",
+    on: Annotated[
+        str,
+        typer.Option(help="float, int8, device (a played stream); what the run has."),
+    ] = "",
+    limit: Annotated[
+        int, typer.Option(help="Examples of each corruption and foreign set; calibrate's.")
+    ] = 0,
+    replicates: Annotated[int, typer.Option(help="Draws of the bootstrap.")] = 1000,
+    streams: Annotated[int, typer.Option(help="Test streams of 7,400 frames.")] = 3,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Compare every method of the paper, with intervals."""
+    from snapcli.config import EvalOptions
+    from snapcli.runs import open_run
+    from snapcli.stages.eval import evaluate
+
+    options = EvalOptions(names(methods) or (), names(on) or (), limit, replicates, streams)
+    chosen = open_run(run, runs_dir)
+    with console.progress("eval") as on_progress:
+        report = evaluate(chosen, options, on_progress)
+    console.print_json(report) if json else render_eval.table(report)

@@ -1,0 +1,88 @@
+"""What eval found, as a table for each source."""
+
+import math
+from typing import TYPE_CHECKING
+
+from snapcli import console
+from snapcli.cli.render import figure, percent
+
+if TYPE_CHECKING:
+    from snapcli.metrics.bootstrap import Interval
+    from snapcli.stages.eval_report import EvalReport, MethodFigures, SourceFigures
+
+_GAIN = "errors.pooled.auroc"
+
+
+def table(report: "EvalReport") -> None:
+    for source in report.sources.values():
+        _source(report, source)
+    if len(report.sources) > 1:
+        _beside(report)
+    console.say(
+        "AUROC of errors: positive is a wrong answer. OOD: foreign inputs against right answers on "
+        "clean data.\nevents: AUPRC of frames in an accuracy drop. In brackets: 95 % of "
+        f"{report.replicates:,} bootstrap draws.\ngain: in pooled AUROC on max-probability, paired."
+    )
+
+
+def _source(report: "EvalReport", source: "SourceFigures") -> None:
+    foreign = [name for name in source.examples if name not in ("clean", "corrupted")]
+    columns = [
+        *("method", "pooled", "per cell", "clean", *(f"OOD {name}" for name in foreign)),
+        *("events", "delay", "risk@90", "ECE", "gain"),
+    ]
+    rows = [_row(m, foreign) for m in source.methods]
+    accuracy = percent(source.accuracy["clean"])
+    events = "" if source.stream is None else f", {len(source.stream.events)} events in a stream"
+    title = f"{report.run}, {source.source}: accuracy {accuracy}{events}"
+    console.wide_table(title, columns, rows)
+
+
+def _row(method: "MethodFigures", foreign: list[str]) -> list[str]:
+    if method.errors is None:
+        return [method.name, f"not run: {method.why}", *[""] * (len(foreign) + 7)]
+    errors, events = method.errors, method.events
+    risk = method.selective["all"].risk_90
+    ece = method.posterior["clean"].ece
+    gain = method.gains.get(_GAIN)
+    return [
+        method.name,
+        within(errors.pooled.auroc),
+        figure(errors.per_cell.auroc.value),
+        figure(errors.clean.auroc.value),
+        *(figure(method.ood[name].auroc.value) for name in foreign),
+        figure(events.auprc.value) if events else "-",
+        _frames(events.delay.value) if events else "-",
+        figure(risk.value),
+        figure(ece.value),
+        signed(gain) if gain else "",
+    ]
+
+
+def _beside(report: "EvalReport") -> None:
+    """The pooled AUROC of every method by every source."""
+    sources = list(report.sources.values())
+    rows = []
+    for method in sources[0].methods:
+        same = [next(m for m in s.methods if m.name == method.name) for s in sources]
+        found = [within(m.errors.pooled.auroc) if m.errors else "-" for m in same]
+        if any(cell != "-" for cell in found):
+            rows.append([method.name, *found])
+    names = [source.source for source in sources]
+    console.table("pooled AUROC of errors beside each other", ["method", *names], rows)
+
+
+def within(found: "Interval") -> str:
+    if math.isnan(found.low):
+        return figure(found.value)
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def signed(found: "Interval") -> str:
+    if math.isnan(found.low):
+        return "-" if math.isnan(found.value) else f"{found.value:+.3f}"
+    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def _frames(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.0f}"

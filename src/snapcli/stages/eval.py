@@ -1,0 +1,291 @@
+"""eval: every method side by side -> eval/eval.json.
+
+What an earlier eval of the same artifacts, with the same options, has found stays in the table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.baselines.method import SURPRISAL, Batch
+from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, EvalOptions
+from snapcli.data.evaluation import Evaluation, Key
+from snapcli.errors import ArtifactError, UsageError
+from snapcli.heads.head import Head
+from snapcli.metrics.events import find_events, normal_band
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, read_json, write_json
+from snapcli.score.weights import tap_weights
+from snapcli.stages import variants
+from snapcli.stages.cross_fit import CrossFitted
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.deployed import deployed
+from snapcli.stages.device_evidence import DeviceNetwork, device_evidence, played_stream
+from snapcli.stages.eval_report import (
+    NOT_RUN,
+    SCHEMA,
+    EvalReport,
+    MethodFigures,
+    SourceFigures,
+    StreamSegment,
+    StreamView,
+    report_from_dict,
+)
+from snapcli.stages.evidence import Evidence, Observe, collect
+from snapcli.stages.judge import Judge, Samples
+from snapcli.stages.methods import (
+    REFERENCE,
+    Make,
+    chosen,
+    head_kinds,
+    over_the_link,
+    single_pass,
+)
+from snapcli.stages.networks import float_network, further_heads, integer_network, own_head
+from snapcli.stages.observe import IntegerNetwork, Network
+from snapcli.stages.recipe import run_recipe
+
+STAGE, FILE = "eval", "eval.json"
+SINGLE, TRAINED = "single-pass", "trained"
+_NOT_ASKED = "not asked for"
+_FLOAT_ONLY = "trained variants are judged in float"
+
+
+def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -> EvalReport:
+    names = chosen(options.methods, variants.names())
+    _check(run, options)
+    recipe = run_recipe(run)
+    dataset = run_dataset(run, on_progress)
+    if not dataset.labelled:
+        raise UsageError(
+            f"the data of {run.name} have no labels, so nobody knows what is wrong",
+            "Attach with --labels.",
+        )
+    limit = options.limit or recipe.calibrate.limit
+    settings = {"limit": limit, "replicates": options.replicates, "streams": options.streams}
+    before = _before(run, settings)
+    table = _Table(run, Evaluation(dataset, limit), options, names, on_progress)
+    found = {source: table.source(source) for source in _sources(run, options.on)}
+    sources = {
+        source: _merged(found.get(source), before.get(source))
+        for source in SOURCES
+        if source in found or source in before
+    }
+    report = EvalReport(
+        schema=SCHEMA,
+        run=run.name,
+        dataset=dataset.name,
+        model=recipe.attach.model if run.is_attached else recipe.train.backbone,
+        seed=recipe.train.seed,
+        sources=sources,
+        **settings,
+    )
+    with run.write(STAGE, after=_after(run, sources)) as out:
+        write_json(out / FILE, asdict(report))
+    return report
+
+
+def _check(run: Run, options: EvalOptions) -> None:
+    """What the run cannot have, before anything long begins."""
+    if run.is_attached and {TRAINED, "all", *variants.names()} & set(options.methods):
+        raise UsageError(
+            f"{run.name} holds a finished model: no variant of it can be trained",
+            "Take --methods single-pass.",
+        )
+    if FLOAT in options.on and run.is_attached:
+        raise UsageError(f"{run.name} holds an int8 model alone", "Take --on int8.")
+    if DEVICE in options.on and not played_stream(run):
+        target = run_recipe(run).export_c.target
+        raise ArtifactError(
+            f"{run.name} has no test stream that a device answered",
+            f"Run: {run.remedy(f'stream/{target}')}",
+        )
+    if options.on and {INT8, DEVICE} & set(options.on):
+        deployed(run)
+
+
+def _sources(run: Run, wanted: tuple[str, ...]) -> list[str]:
+    """Those asked for, or all that the run has."""
+    has_int8 = run.is_attached or run.state("quantize").status == "done"
+    there = {
+        FLOAT: not run.is_attached,
+        INT8: has_int8,
+        DEVICE: has_int8 and played_stream(run) is not None,
+    }
+    return [source for source in SOURCES if (source in wanted if wanted else there[source])]
+
+
+def _after(run: Run, sources: Mapping[str, SourceFigures]) -> tuple[str, ...]:
+    """The stages whose artifacts the table speaks of."""
+    stages = [] if run.is_attached else ["train"]
+    if INT8 in sources or DEVICE in sources:
+        stages += deployed(run).stages
+    stream = played_stream(run)
+    stages += [stream] if DEVICE in sources and stream else []
+    methods = (m for found in sources.values() for m in found.methods)
+    stages += [f"variants/{m.name}" for m in methods if m.kind == TRAINED and m.status == "done"]
+    return tuple(dict.fromkeys(stages))
+
+
+def _before(run: Run, settings: Mapping[str, int]) -> dict[str, SourceFigures]:
+    """What the last eval said, if it was of the same artifacts and options."""
+    if run.record(STAGE) is None or run.state(STAGE).status != "done":
+        return {}
+    values = read_json(run.path(STAGE) / FILE)
+    same = values.get("schema") == SCHEMA and all(values.get(k) == v for k, v in settings.items())
+    return report_from_dict(values).sources if same else {}
+
+
+def _merged(now: SourceFigures | None, before: SourceFigures | None) -> SourceFigures:
+    if now is None or before is None:
+        found = now or before
+        assert found is not None
+        return found
+    earlier = {m.name: m for m in before.methods if m.status == "done"}
+    methods = tuple(m if m.status == "done" else earlier.get(m.name, m) for m in now.methods)
+    return replace(now, methods=methods)
+
+
+class _Table:
+    """Judges source by source; what several sources need is made once."""
+
+    def __init__(
+        self,
+        run: Run,
+        evaluation: Evaluation,
+        options: EvalOptions,
+        names: tuple[str, ...],
+        on_progress: OnProgress,
+    ) -> None:
+        self._run, self._evaluation, self._options = run, evaluation, options
+        self._names, self._on_progress = names, on_progress
+
+    def source(self, source: str) -> SourceFigures:
+        network, evidence = self._seen(source)
+        makes = over_the_link(network) if source == DEVICE else single_pass(network)
+        judge = Judge(evidence, self._options.replicates)
+        methods: list[MethodFigures] = []
+        reference: Samples | None = None
+        for i, (name, make) in enumerate(makes.items()):
+            self._on_progress(i, len(makes), f"methods judged, {source}: {name}")
+            figures, samples = self._judged(name, make, judge, reference)
+            methods.append(figures)
+            reference = samples if name == REFERENCE else reference
+        methods += [self._variant(source, name, reference) for name in variants.names()]
+        return SourceFigures(
+            source=source,
+            examples={
+                "clean": len(evidence.clean),
+                "corrupted": sum(len(evidence.conditions[k]) for k in evidence.cells),
+                **{k.condition: len(evidence.conditions[k]) for k in evidence.foreign},
+            },
+            accuracy=_accuracy(evidence),
+            taps=self._taps,
+            tap_correlation=_correlation(evidence),
+            stream=_stream(evidence),
+            methods=tuple(methods),
+        )
+
+    def _seen(self, source: str) -> tuple[Network, Evidence]:
+        if source == FLOAT:
+            network = float_network(self._run, self._further)
+            return network, self._collected(network.observe, source)
+        integer, evidence = self._integer
+        if source == INT8:
+            return integer, evidence
+        stage = played_stream(self._run)
+        assert stage is not None
+        scale = float(integer.body.graph.tensors[integer.body.logits_tensor].scale)
+        dataset = self._evaluation.dataset
+        seen = device_evidence(self._run, stage, dataset, scale, evidence)
+        return DeviceNetwork(integer.own_head), seen
+
+    @cached_property
+    def _further(self) -> dict[str, list[Head]]:
+        kinds = head_kinds(self._names, own_head(self._run))
+        self._on_progress(0, 1, "heads of other kinds")
+        return further_heads(self._run, self._evaluation.dataset, kinds)
+
+    @cached_property
+    def _integer(self) -> tuple[IntegerNetwork, Evidence]:
+        network = integer_network(self._run, self._evaluation.dataset, self._further)
+        return network, self._collected(network.observe, INT8)
+
+    @cached_property
+    def _taps(self) -> tuple[str, ...]:
+        if self._run.is_attached or self._run.state("quantize").status == "done":
+            return tuple(tap.after for tap in deployed(self._run).monitor.body.taps)
+        return float_network(self._run, {}).taps
+
+    def _collected(self, observe: Observe, source: str) -> Evidence:
+        def on_progress(done: int, total: int, detail: str) -> None:
+            self._on_progress(done, total, f"{detail} ({source})")
+
+        return collect(observe, self._evaluation, self._options.streams, on_progress)
+
+    def _judged(
+        self, name: str, make: Make | str, judge: Judge, reference: Samples | None
+    ) -> tuple[MethodFigures, Samples | None]:
+        if name not in self._names:
+            return MethodFigures(name, SINGLE, NOT_RUN, _NOT_ASKED), None
+        if isinstance(make, str):
+            return MethodFigures(name, SINGLE, NOT_RUN, make), None
+        return judge.figures(CrossFitted(make, judge.evidence), SINGLE, reference)
+
+    def _variant(self, source: str, name: str, reference: Samples | None) -> MethodFigures:
+        if name not in self._names:
+            return MethodFigures(name, TRAINED, NOT_RUN, _NOT_ASKED)
+        if source != FLOAT:
+            return MethodFigures(name, TRAINED, NOT_RUN, _FLOAT_ONLY)
+        variant = variants.variant(self._run, name, self._on_progress)
+        evidence = self._collected(variant.observe, name)
+        judge = Judge(evidence, self._options.replicates)
+        figures, _ = judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
+        return figures
+
+
+def _accuracy(evidence: Evidence) -> dict[str, float]:
+    """Of the base model: clean, then by severity, means over the types."""
+
+    def right(key: Key) -> float:
+        batch = evidence.conditions[key]
+        return float(np.mean(batch.logits.argmax(axis=-1) == batch.y))
+
+    found = {"clean": right(Key("test", "clean"))}
+    for severity in sorted({key.severity for key in evidence.cells}):
+        cells = [right(key) for key in evidence.cells if key.severity == severity]
+        found[str(severity)] = float(np.mean(cells))
+    return found
+
+
+def _correlation(evidence: Evidence) -> tuple[tuple[float, ...], ...]:
+    """Between the taps' surprisals and S, over all test data."""
+    weights = tap_weights(evidence.dev.clean.outputs[SURPRISAL], "inverse-variance")
+    keys = [Key("test", "clean"), *evidence.cells]
+    surprisal = np.concatenate([evidence.conditions[key].outputs[SURPRISAL] for key in keys])
+    together = np.column_stack([surprisal, surprisal @ weights])
+    return tuple(tuple(row) for row in np.corrcoef(together, rowvar=False).tolist())
+
+
+def _stream(evidence: Evidence) -> StreamView | None:
+    """The first test stream, its events by the base model's answers."""
+    if not evidence.test_streams:
+        return None
+    stream = evidence.test_streams[0]
+    band = normal_band(_right(stream.normal))
+    events = find_events(np.concatenate([_right(part) for part in stream.parts]), band)
+    return StreamView(
+        frames=len(stream),
+        lower=band.lower,
+        events=tuple((event.onset, event.offset) for event in events),
+        segments=tuple(
+            StreamSegment(s.kind, s.condition, s.severity, s.first, len(s)) for s in stream.segments
+        ),
+    )
+
+
+def _right(batch: Batch) -> NDArray[np.bool_]:
+    return batch.logits.argmax(axis=-1) == batch.y

@@ -1,0 +1,88 @@
+"""Which methods there are, and which of them a network can be judged by."""
+
+from collections.abc import Callable, Sequence
+
+from snapcli.baselines.ash import Ash
+from snapcli.baselines.energy import Energy
+from snapcli.baselines.entropy import Entropy
+from snapcli.baselines.mahalanobis import Mahalanobis
+from snapcli.baselines.max_probability import MaxProbability
+from snapcli.baselines.method import Method
+from snapcli.baselines.odin_lite import OdinLite
+from snapcli.baselines.react import ReAct
+from snapcli.baselines.snap import Deployed, Hybrid, Snap, Surprise
+from snapcli.baselines.temperature import Temperature
+from snapcli.config import HEADS, MAPS
+from snapcli.errors import UsageError, suggestion
+from snapcli.stages.observe import Network, surprisal_by
+
+Make = Callable[[], Method]
+REFERENCE = MaxProbability.name
+SNAP = "snap"
+_MAPS = tuple(f"{SNAP}-{kind}" for kind in MAPS if kind != "temperature")
+_HEADS = tuple(f"{SNAP}-{kind}" for kind in HEADS)
+SINGLE_PASS = (
+    *(REFERENCE, "entropy", "temperature", "energy", "odin-lite", "mahalanobis", "react", "ash"),
+    *(SNAP, "snap-s", *_MAPS, *_HEADS, "hybrid"),
+)
+_LINK = "the link sends logits, surprisals and U alone"
+_NO_LAST = "the logits do not come from a fully connected layer"
+
+
+def head_kinds(names: Sequence[str], own: str) -> tuple[str, ...]:
+    """The kinds of heads besides the run's own that these methods need."""
+    return tuple(kind for kind in HEADS if kind != own and f"{SNAP}-{kind}" in names)
+
+
+def single_pass(network: Network) -> dict[str, Make | str]:
+    """{name: how to make the method, or why this network cannot be judged by it}."""
+    last = network.last
+    found: dict[str, Make | str] = {
+        REFERENCE: MaxProbability,
+        "entropy": Entropy,
+        "temperature": Temperature,
+        "energy": Energy,
+        "odin-lite": OdinLite,
+        "mahalanobis": lambda: Mahalanobis(network.taps),
+        "react": (lambda: ReAct(last)) if last else _NO_LAST,
+        "ash": (lambda: Ash(last)) if last else _NO_LAST,
+        SNAP: lambda: Snap(SNAP, "auto"),
+        "snap-s": lambda: Surprise("snap-s"),
+        "hybrid": lambda: Hybrid(network.taps[-1]),
+    }
+    for name in _MAPS:
+        found[name] = lambda name=name: Snap(name, name.removeprefix(f"{SNAP}-"))
+    for name in _HEADS:
+        kind = name.removeprefix(f"{SNAP}-")
+        if kind == network.own_head:
+            found[name] = lambda name=name: Snap(name, "auto")
+        elif kind in network.heads:
+            found[name] = lambda name=name, kind=kind: Snap(name, "auto", surprisal_by(kind))
+        else:
+            found[name] = "an attached model has Gaussian heads alone"
+    return {name: found[name] for name in SINGLE_PASS}
+
+
+def over_the_link(network: Network) -> dict[str, Make | str]:
+    """As single_pass(), of what a device sends; its U is that of the map it was given."""
+    found = single_pass(network)
+    for name in ("mahalanobis", "react", "ash", "hybrid"):
+        found[name] = _LINK
+    for name in _HEADS:
+        if isinstance(found[name], str):
+            found[name] = f"the device has {network.own_head} heads"
+    return found | {SNAP: lambda: Deployed(SNAP, "auto")}
+
+
+def chosen(wanted: Sequence[str], trained: Sequence[str]) -> tuple[str, ...]:
+    """The names that `all`, `single-pass` or names stand for, in the order of the table; trained:
+    those that need a training of their own. Max-probability is always among them: the others are
+    compared with it."""
+    known = (*SINGLE_PASS, *trained)
+    groups = {"all": known, "single-pass": SINGLE_PASS, "trained": tuple(trained)}
+    names = {REFERENCE}
+    for name in wanted:
+        if name not in groups and name not in known:
+            raise UsageError(f"there is no method '{name}'", suggestion(name, (*groups, *known)))
+        names |= set(groups.get(name, (name,)))
+    return tuple(name for name in known if name in names)

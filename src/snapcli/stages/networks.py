@@ -1,0 +1,76 @@
+"""The networks of a run as methods see them, with heads of other kinds beside its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from snapcli.config import TrainOptions
+from snapcli.data import Dataset
+from snapcli.graph.body import Body
+from snapcli.heads.head import Head, load_heads
+from snapcli.models import load_backbone
+from snapcli.models.activations import load_model
+from snapcli.models.posthoc import heads_for
+from snapcli.models.tensorflow import require_tensorflow
+from snapcli.runs import Run
+from snapcli.stages.deployed import deployed
+from snapcli.stages.observe import FloatNetwork, IntegerNetwork
+from snapcli.stages.quantize import RANGE_EXAMPLES, build_body
+from snapcli.stages.recipe import run_recipe
+from snapcli.stages.train import with_default_taps
+
+Heads = Mapping[str, list[Head]]
+_GAUSSIAN, _MINIMAL = "gaussian", "minimal"
+# What only some heads have: another kind takes its own defaults.
+_OF_HEADS = ("nu", "learn_nu", "delta", "factors", "components")
+
+
+def own_head(run: Run) -> str:
+    return _GAUSSIAN if run.is_attached else run_recipe(run).train.head
+
+
+def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str, list[Head]]:
+    """Heads of these kinds at the run's taps (of minimal: at its own), fitted to the finished
+    backbone; an attached run has none."""
+    if run.is_attached or not kinds:
+        return {}
+    require_tensorflow()
+    trained = run_recipe(run).train
+    backbone = load_backbone(trained.backbone)
+    model = load_model(run.inputs("train") / "model.keras")
+    found = {}
+    for kind in kinds:
+        options = _with_head(trained, kind)
+        found[kind] = heads_for(model, backbone.taps(options.taps, options.ranks), dataset, options)
+    return found
+
+
+def _with_head(trained: TrainOptions, kind: str) -> TrainOptions:
+    plain = {name: getattr(TrainOptions(), name) for name in _OF_HEADS}
+    options = replace(trained, head=kind, mode="posthoc", adaptive=False, detach_from=0, **plain)
+    if kind == _MINIMAL:
+        return with_default_taps(replace(options, taps=(), ranks=()))
+    return options
+
+
+def float_network(run: Run, further: Heads) -> FloatNetwork:
+    require_tensorflow()
+    folder = run.inputs("train")
+    return FloatNetwork(
+        load_model(folder / "model.keras"),
+        load_heads(folder / "heads.npz"),
+        own_head(run),
+        run_recipe(run).train.statistics,
+        further,
+    )
+
+
+def integer_network(run: Run, dataset: Dataset, further: Heads) -> IntegerNetwork:
+    monitor = deployed(run).monitor
+    train = dataset.front_end(dataset.train.x[:RANGE_EXAMPLES])
+    graph, statistics = monitor.body.graph, monitor.body.statistics
+    bodies: dict[str, Body] = {
+        kind: build_body(graph, heads, train, statistics)
+        for kind, heads in further.items()
+        if all(name in graph.outputs for head in heads for name in (head.before, head.after))
+    }
+    return IntegerNetwork(monitor, own_head(run), bodies)

@@ -1,0 +1,183 @@
+"""variants: the networks of methods that train one of their own -> variants/<name>/weights.npz,
+history.json.
+
+They learn by the recipe of the run, without its heads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from snapcli.baselines.deep_ensemble import DeepEnsemble
+from snapcli.baselines.early_exit import EarlyExit
+from snapcli.baselines.ensemble import MEMBERS as MEMBERS_OUTPUT
+from snapcli.baselines.evidential import Evidential
+from snapcli.baselines.g_odin import GOdin
+from snapcli.baselines.hydra import Hydra
+from snapcli.baselines.mc_dropout import McDropout
+from snapcli.baselines.qute import Qute
+from snapcli.baselines.tiny_deep_ensemble import TinyDeepEnsemble
+from snapcli.baselines.trained import Trained
+from snapcli.config import TrainOptions
+from snapcli.data import Dataset
+from snapcli.data.dataset import Inputs
+from snapcli.errors import UsageError, suggestion
+from snapcli.graph import read_tflite
+from snapcli.models import load_backbone
+from snapcli.models.activations import load_model
+from snapcli.models.backbone import Backbone
+from snapcli.models.convert import convert_int8
+from snapcli.models.fit import Progress
+from snapcli.models.tensorflow import require_tensorflow
+from snapcli.models.variant_fit import VariantTrainer, seed_everything
+from snapcli.models.variants.catalogue import DEEP_ENSEMBLE, HYDRA, KINDS
+from snapcli.models.variants.deep_ensemble import assembled
+from snapcli.models.variants.lesson import Lesson
+from snapcli.models.variants.observe import Observe, Outputs
+from snapcli.models.variants.replay import MEMBERS, classifier
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, disk_errors, write_json
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.recipe import run_recipe
+
+_METHODS: dict[str, type[Trained]] = {
+    method.name: method
+    for method in (
+        *(Evidential, McDropout, DeepEnsemble, EarlyExit, Hydra, Qute),
+        *(TinyDeepEnsemble, GOdin),
+    )
+}
+# Those whose int8 form is a graph with several classifiers.
+_INT8 = (DeepEnsemble.name, EarlyExit.name, Hydra.name, Qute.name)
+_WEIGHTS, _HISTORY = "weights.npz", "history.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """method: judges by what observe shows of inputs [n, h, w, c]: {name: [n, ...]}, float64:
+    "members" [n, members, classes], their logits; "logits" of evidential; "h", "g" and "perturbed"
+    of g-odin. model: a tf_keras model, image -> outputs."""
+
+    name: str
+    method: type[Trained]
+    model: Any
+    observe: Observe
+
+    def int8(self, samples: Inputs) -> Observe:
+        """As observe, of the network as full int8; samples [n, h, w, c] set the ranges."""
+        if self.name not in _INT8:
+            raise UsageError(
+                f"{self.name} has no int8 form", f"These have one: {', '.join(_INT8)}."
+            )
+        names = sorted(self.model.output)
+        graph = read_tflite(convert_int8(self.model, names, samples))
+        tensors = [graph.outputs[name] for name in names]
+
+        def observe(x: Inputs) -> Outputs:
+            found = graph.run(graph.tensors[graph.input].quantize(x), set(tensors))
+            logits = [graph.tensors[t].real(found[t]).reshape(len(x), -1) for t in tensors]
+            return {MEMBERS_OUTPUT: np.stack(logits, axis=1).astype(np.float64)}
+
+        return observe
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_METHODS)
+
+
+def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
+    """Trained if it is missing or older than the run's own training; an interrupted training goes
+    on where it was."""
+    if name not in _METHODS:
+        raise UsageError(f"no method '{name}' trains a network", suggestion(name, _METHODS))
+    if run.is_attached:
+        raise UsageError(
+            f"{run.name} holds a finished model: {name} would have to be trained",
+            "Use a run of snap train.",
+        )
+    run.inputs("train")
+    require_tensorflow()
+    options, data = run_recipe(run).train, run_dataset(run)
+    backbone = load_backbone(options.backbone)
+    kind, stage = KINDS[name], f"variants/{name}"
+    model = kind.build(backbone, data.input_shape, len(data.class_names))
+    if run.state(stage).status != "done":
+        _Training(run, name, backbone, data, options, on_progress).write()
+    with np.load(run.inputs(stage) / _WEIGHTS) as saved:
+        model.set_weights([saved[f"w{i}"] for i in range(len(saved.files))])
+    return Variant(name, _METHODS[name], model, kind.observe(model))
+
+
+@dataclass(frozen=True)
+class _Training:
+    run: Run
+    name: str
+    backbone: Backbone
+    data: Dataset
+    options: TrainOptions
+    on_progress: OnProgress
+
+    def write(self) -> None:
+        """Trains what is missing and leaves it as a stage of the run."""
+        folder = self.run.path("variants")
+        with disk_errors(self.run.root):
+            folder.mkdir(exist_ok=True)
+            model, histories = self._ensemble() if self.name == DEEP_ENSEMBLE else self._single()
+        stage = f"variants/{self.name}"
+        with self.run.write(stage, after=("train",), seed=self.options.seed) as out:
+            np.savez(out / _WEIGHTS, **{f"w{i}": w for i, w in enumerate(model.get_weights())})
+            kept = [[{"loss": p.loss, "accuracy": p.accuracy} for p in h] for h in histories]
+            write_json(out / _HISTORY, {"trainings": kept})
+        for path in folder.glob(f"{self.name}.*.npz"):
+            path.unlink()
+
+    def _single(self) -> tuple[Any, list[list[Progress]]]:
+        kind, further = KINDS[self.name], {}
+        if self.name == HYDRA:
+            further["teachers"] = variant(self.run, DEEP_ENSEMBLE, self.on_progress).model
+
+        def lesson() -> Lesson:
+            model = (kind.learner or kind.build)(self.backbone, *self._sizes)
+            return kind.lesson(model, self.options, **further)
+
+        model, history = self._fitted(lesson, self.options, 1, 1)
+        return model, [history]
+
+    def _ensemble(self) -> tuple[Any, list[list[Progress]]]:
+        """The run's own network, and others that know nothing of it."""
+        models = [load_model(self.run.inputs("train") / "model.keras")]
+        histories = []
+        for i in range(1, MEMBERS):
+            options = replace(self.options, seed=(self.options.seed + i) % 2**32)
+
+            def lesson(options: TrainOptions = options) -> Lesson:
+                return Lesson(classifier(self.backbone, *self._sizes), options)
+
+            model, history = self._fitted(lesson, options, i, MEMBERS - 1)
+            models.append(model)
+            histories.append(history)
+        return assembled(models), histories
+
+    @property
+    def _sizes(self) -> tuple[tuple[int, int, int], int]:
+        return self.data.input_shape, len(self.data.class_names)
+
+    def _fitted(
+        self, lesson: Callable[[], Lesson], options: TrainOptions, number: int, count: int
+    ) -> tuple[Any, list[Progress]]:
+        """number: of this training, from 1 to count."""
+        # The lesson is made after this: weights are drawn then.
+        seed_everything(options.seed)
+        trainer = VariantTrainer(lesson(), self.data, options)
+        done, total = (number - 1) * options.epochs, count * options.epochs
+
+        def on_epoch(progress: Progress) -> None:
+            detail = f"{self.name}: loss {progress.loss:.3f} accuracy {progress.accuracy:.3f}"
+            self.on_progress(done + progress.epoch, total, detail)
+
+        # A checkpoint is of no use to a run that was trained anew.
+        digest = self.run.digest("train")[:12]
+        path = self.run.path(f"variants/{self.name}.{digest}.{number}.npz")
+        return trainer.fit(path, on_epoch), trainer.history
