@@ -4,6 +4,7 @@ A method never sees inputs. It sees what a network shows of them in one pass, so
 code judges the float model, the integer reference and what came back from a device.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -98,7 +99,7 @@ class Method(Protocol):
         """[n]: the class that the method takes."""
 
 
-class SinglePass:
+class SinglePass(ABC):
     """A score from one pass of the trained model, whose answers it leaves as they are."""
 
     name: str
@@ -109,6 +110,9 @@ class SinglePass:
 
     def fit(self, train: Batch, dev: Dev) -> None:
         """Nothing, unless a method says otherwise."""
+
+    @abstractmethod
+    def score(self, batch: Batch) -> Array: ...
 
     def probabilities(self, batch: Batch) -> Array:
         return softmax(batch.logits)

@@ -1,5 +1,6 @@
 """What methods have in common that train a network of their own: they answer with it, too."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,7 @@ from snapcli.baselines.method import Array, Batch, Dev, Tuning
 from snapcli.metrics.detection import detection
 
 
-class Trained:
+class Trained(ABC):
     """The answer is the class with the largest posterior."""
 
     name: str
@@ -21,8 +22,11 @@ class Trained:
     def fit(self, train: Batch, dev: Dev) -> None:
         """Nothing, unless a method says otherwise."""
 
-    def probabilities(self, batch: Batch) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def score(self, batch: Batch) -> Array: ...
+
+    @abstractmethod
+    def probabilities(self, batch: Batch) -> Array: ...
 
     def answers(self, batch: Batch) -> NDArray[np.int64]:
         return self.probabilities(batch).argmax(axis=-1)

@@ -51,7 +51,8 @@ from snapcli.stages.recipe import run_recipe
 STAGE, FILE = "eval", "eval.json"
 SINGLE, TRAINED = "single-pass", "trained"
 _NOT_ASKED = "not asked for"
-_FLOAT_ONLY = "trained variants are judged in float"
+_NO_INT8 = "its layers have no int8 form here"
+_NO_IMAGE = "no firmware of it answers over the link"
 
 
 def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -> EvalReport:
@@ -238,13 +239,20 @@ class _Table:
     def _variant(self, source: str, name: str, reference: Samples | None) -> MethodFigures:
         if name not in self._names:
             return MethodFigures(name, TRAINED, NOT_RUN, _NOT_ASKED)
-        if source != FLOAT:
-            return MethodFigures(name, TRAINED, NOT_RUN, _FLOAT_ONLY)
+        if source == DEVICE or (source == INT8 and name not in variants.INT8):
+            return MethodFigures(name, TRAINED, NOT_RUN, _NO_INT8 if source == INT8 else _NO_IMAGE)
         variant = variants.variant(self._run, name, self._on_progress)
-        evidence = self._collected(variant.observe, name)
+        evidence = self._collected(self._observer(variant, source), f"{name}, {source}")
         judge = Judge(evidence, self._options.replicates)
         figures, _ = judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
         return figures
+
+    def _observer(self, variant: variants.Variant, source: str) -> Observe:
+        if source == FLOAT:
+            return variant.observe
+        count = run_recipe(self._run).quantize.samples
+        dataset = self._evaluation.dataset
+        return variant.int8(dataset.front_end(dataset.train.x[:count]))
 
 
 def _accuracy(evidence: Evidence) -> dict[str, float]:

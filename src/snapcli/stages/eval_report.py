@@ -184,7 +184,7 @@ def _built(kind: Any, value: Any) -> Any:
         return None if value is None else _built(inner[0], value)
     if kind is float:
         return float("nan") if value is None else float(value)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{f.name: _built(hints[f.name], value[f.name]) for f in fields(kind)})
     if origin is dict:

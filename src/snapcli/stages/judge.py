@@ -236,10 +236,11 @@ class Judge:
         clean = np.concatenate([t.clean for t in tests])
         order = Ranked(active, score)
         shares = event_scores.event_weights(*_consecutive(tests))
-        for name, factor in (("auprc", 1.0), ("weighted_auprc", shares)):
-            samples[f"events.{name}"] = Sample(
-                *measured(lambda w, f=factor: order.average_precision(w * f), self._frame_weights)
-            )
+        weights = self._frame_weights
+        samples["events.auprc"] = Sample(*measured(order.average_precision, weights))
+        samples["events.weighted_auprc"] = Sample(
+            *measured(lambda rows: order.average_precision(rows * shares), weights)
+        )
         delays = np.concatenate([event_scores.delays(t.events, t.score >= at_f1) for t in tests])
         figures = EventFigures(
             events=len(delays),
@@ -292,9 +293,14 @@ def _joined(parts: list[Part]) -> Part:
     def column(name: str) -> NDArray:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    names = ("wrong", "score", "nll", "brier", "confidence")
-    weights = np.concatenate([part.weights for part in parts], axis=1)
-    return Part(*(column(name) for name in names), weights)
+    return Part(
+        wrong=column("wrong"),
+        score=column("score"),
+        nll=column("nll"),
+        brier=column("brier"),
+        confidence=column("confidence"),
+        weights=np.concatenate([part.weights for part in parts], axis=1),
+    )
 
 
 def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples:

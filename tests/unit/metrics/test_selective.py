@@ -105,3 +105,9 @@ def test_the_curve_goes_through_its_risks(sample: Sample, points: int) -> None:
 def test_a_coverage_that_is_reached_exactly_is_reached(n: int, coverage: float) -> None:
     wrong = np.arange(n) >= round(coverage * n)
     assert risk_at_coverage(wrong, np.arange(n), ones(n), coverage) == 0
+
+
+def test_a_curve_without_ties_has_all_its_points() -> None:
+    """0.07 * 100 is more than 7 in floating point."""
+    curve = risk_coverage(np.zeros(100, bool), np.arange(100))
+    np.testing.assert_allclose(curve[:, 0], np.arange(1, 101) / 100)
