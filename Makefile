@@ -6,11 +6,11 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bench speed damage kills lint format \
+.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills lint format \
 	setup tools clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Train, calibrate, quantize, export, build, flash and bench the digits.
 	@$(SNAP) demo
@@ -40,6 +40,9 @@ bench: setup ## Print speed and memory against TFLite-Micro, and growth; MODELS=
 
 attach-speed: setup ## Print how long attach takes and what its heads cost; MODELS=DIR as for bench.
 	@$(VENV)/bin/python benchmarks/attach.py $(if $(MODELS),--models $(MODELS))
+
+bootstrap-speed: setup ## Print how long the bootstrap of a stream takes, and a plain loop for it.
+	@$(VENV)/bin/python benchmarks/bootstrap.py
 
 heads: setup ## Print drift, gain and cost of every head on the digits: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/heads.py

@@ -23,6 +23,8 @@ COMMANDS = (
         "attach",
         "taps",
         "show",
+        "report",
+        "compare",
         "monitor",
         "inspect",
         "verify",

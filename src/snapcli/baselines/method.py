@@ -4,6 +4,7 @@ A method never sees inputs. It sees what a network shows of them in one pass, so
 code judges the float model, the integer reference and what came back from a device.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,7 +20,8 @@ SURPRISAL, UNCERTAINTY = "surprisal", "uncertainty"
 @dataclass(frozen=True, eq=False)
 class Batch:
     """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes),
-    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names. y [n]: the right answers, -1 for foreign inputs, which have none."""
+    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names.
+    y [n]: the right answers, -1 for foreign inputs, which have none."""
 
     outputs: Mapping[str, Array]
     y: NDArray[np.int64]
@@ -97,7 +99,7 @@ class Method(Protocol):
         """[n]: the class that the method takes."""
 
 
-class SinglePass:
+class SinglePass(ABC):
     """A score from one pass of the trained model, whose answers it leaves as they are."""
 
     name: str
@@ -106,8 +108,11 @@ class SinglePass:
     is_probability = False
     tuning_: Tuning | None = None
 
-    def fit(self, train: Batch, dev: Dev) -> None:
+    def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
         """Nothing, unless a method says otherwise."""
+
+    @abstractmethod
+    def score(self, batch: Batch) -> Array: ...
 
     def probabilities(self, batch: Batch) -> Array:
         return softmax(batch.logits)

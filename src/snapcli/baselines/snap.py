@@ -1,5 +1,7 @@
 """SNAP-UQ: surprisals of the taps, weighed to S, with the softmax made a probability of error."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import expit
 
@@ -110,9 +112,9 @@ class Deployed(Snap):
 class Hybrid(Snap):
     """The gated map with a gate more: the distance to the nearest class at the last tap."""
 
-    def __init__(self, tap: str) -> None:
+    def __init__(self, taps: Sequence[str]) -> None:
         super().__init__("hybrid", "gated")
-        self._tap = tap
+        self._tap = taps[-1]
 
     def fit(self, train: Batch, dev: Dev) -> None:
         from snapcli.score.mahalanobis import fit_mahalanobis

@@ -1,5 +1,6 @@
 """What methods have in common that train a network of their own: they answer with it, too."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,7 @@ from snapcli.baselines.method import Array, Batch, Dev, Tuning
 from snapcli.metrics.detection import detection
 
 
-class Trained:
+class Trained(ABC):
     """The answer is the class with the largest posterior."""
 
     name: str
@@ -18,11 +19,14 @@ class Trained:
     is_probability = False
     tuning_: Tuning | None = None
 
-    def fit(self, train: Batch, dev: Dev) -> None:
+    def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
         """Nothing, unless a method says otherwise."""
 
-    def probabilities(self, batch: Batch) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def score(self, batch: Batch) -> Array: ...
+
+    @abstractmethod
+    def probabilities(self, batch: Batch) -> Array: ...
 
     def answers(self, batch: Batch) -> NDArray[np.int64]:
         return self.probabilities(batch).argmax(axis=-1)

@@ -43,6 +43,7 @@ def _register() -> None:
         attach,
         bench,
         calibrate,
+        compare,
         data,
         demo,
         doctor,
@@ -55,6 +56,7 @@ def _register() -> None:
         monitor,
         ports,
         quantize,
+        report,
         run,
         show,
         taps,
@@ -63,10 +65,8 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (
-        *(demo, run, attach, taps, eval, show),
-        *(monitor, inspect, verify, models, ports, doctor),
-    )
+    shown = (eval, report, compare, show, monitor, inspect)
+    around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 # No example is drawn 256 times: the odds are those of a Poisson count with mean 1.
 Counts = NDArray[np.uint8]
 
-# Weights that a metric sees at a time. Its temporaries stay near the processor, below 50 MB.
-_WEIGHTS_AT_ONCE = 2**19
+# Weights that a metric sees at a time. Its temporaries, 2 MB each, stay near the processor.
+_WEIGHTS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,30 @@ a threshold can give, and so is every coverage under the curve. Scores [n]: high
 Figures are [B], one for each row of weights [B, n].
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.metrics.ties import ROUNDING, Array, Weights, before, first_reaching, grouped
+
+
+class Accepted:
+    """Sorted once for all figures and weights."""
+
+    def __init__(self, wrong: NDArray[np.bool_], value: Array, score: NDArray[np.number]) -> None:
+        """wrong, value, score [n]; value: what is averaged beside the errors."""
+        self._groups = grouped(score)
+        self._wrong, self._value = wrong[self._groups.order], value[self._groups.order]
+
+    def figures(self, weights: Weights, coverages: Sequence[float], at: float) -> Array:
+        """[len(coverages) + 2, B]: the risk at each, AURC, mean value of the accepted at `at`."""
+        ordered = self._groups.ordered(weights)
+        accepted = self._groups.cumulated(ordered)
+        errors = self._groups.cumulated(ordered * self._wrong)
+        values = self._groups.cumulated(ordered * self._value)
+        risks = [_mean_at(errors, accepted, coverage) for coverage in coverages]
+        return np.stack([*risks, _area(errors, accepted), _mean_at(values, accepted, at)])
 
 
 def risk_at_coverage(
@@ -23,16 +43,13 @@ def mean_accepted(
 ) -> Array:
     """Mean of the values [n] of the accepted; coverage in (0, 1]."""
     accepted, total = _cumulated(value, score, weights)
-    at = first_reaching(accepted, coverage)
-    mean = np.take_along_axis(total, at, axis=1) / np.take_along_axis(accepted, at, axis=1)
-    return mean[:, 0]
+    return _mean_at(total, accepted, coverage)
 
 
 def aurc(wrong: NDArray[np.bool_], score: NDArray[np.number], weights: Weights) -> Array:
     """Area under the risk-coverage curve: the mean risk over the coverages 1/n, 2/n, ..., 1."""
     accepted, errors = _cumulated(wrong, score, weights)
-    risk = np.divide(errors, accepted, out=np.zeros_like(errors), where=accepted > 0)
-    return np.sum((accepted - before(accepted)) * risk, axis=1) / accepted[:, -1]
+    return _area(errors, accepted)
 
 
 def risk_coverage(wrong: NDArray[np.bool_], score: NDArray[np.number], points: int = 100) -> Array:
@@ -50,3 +67,14 @@ def _cumulated(
     groups = grouped(score)
     ordered = groups.ordered(weights)
     return groups.cumulated(ordered), groups.cumulated(ordered * value[groups.order])
+
+
+def _mean_at(total: Array, accepted: Array, coverage: float) -> Array:
+    at = first_reaching(accepted, coverage)
+    mean = np.take_along_axis(total, at, axis=1) / np.take_along_axis(accepted, at, axis=1)
+    return mean[:, 0]
+
+
+def _area(errors: Array, accepted: Array) -> Array:
+    risk = np.divide(errors, accepted, out=np.zeros_like(errors), where=accepted > 0)
+    return np.sum((accepted - before(accepted)) * risk, axis=1) / accepted[:, -1]

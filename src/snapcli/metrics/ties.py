@@ -27,12 +27,15 @@ class Groups:
 
     def cumulated(self, ordered: Weights) -> Array:
         """[B, n] in order -> [B, groups]: the sum over each group and all before it."""
-        total: Array = np.cumsum(ordered, axis=1, dtype=np.float64)
-        return total if len(self.ends) == len(self.order) else total[:, self.ends]
+        # Counts of a resample are added several times faster as integers, and stay exact.
+        kind = np.int32 if ordered.dtype == np.uint8 else np.float64
+        total = np.cumsum(ordered, axis=1, dtype=kind)
+        at_ends = total if len(self.ends) == len(self.order) else total[:, self.ends]
+        return at_ends.astype(np.float64, copy=False)
 
 
 def grouped(score: NDArray[np.number]) -> Groups:
-    order = np.argsort(score, kind="stable")
+    order = np.argsort(score)
     differs = score[order][1:] != score[order][:-1]
     return Groups(order, np.flatnonzero(np.append(differs, True)))
 

@@ -95,7 +95,8 @@ class MethodFigures:
     by_severity, by_type: mean over cells of AUROC and AUPR of errors. posterior: calibration of
     the probabilities, U: of the score itself as a probability of error (None if it is none); both
     on clean and on corrupted test data. selective: on the clean and on all test data. gains:
-    {figure: score minus max-probability's, paired}; positive is better for every figure.
+    {figure: of this method over max-probability, paired}, snap_gains: of snap over this method;
+    positive is better for every figure, named as in `errors.pooled.auroc` or `events.auprc`.
     risk_coverage: [coverage, risk] pairs on all test data. stream: the score of every frame of
     the test stream, thinned to at most 1,000 (largest of each group)."""
 
@@ -115,6 +116,7 @@ class MethodFigures:
     posterior: dict[str, Calibrated] = field(default_factory=dict)
     uncertainty: dict[str, Calibrated] | None = None
     gains: dict[str, Interval] = field(default_factory=dict)
+    snap_gains: dict[str, Interval] = field(default_factory=dict)
     clusters: tuple[Cluster, ...] = ()
     risk_coverage: tuple[tuple[float, float], ...] = ()
     reliability: dict[str, tuple[Reliability, ...]] = field(default_factory=dict)
@@ -157,7 +159,8 @@ class SourceFigures:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set."""
+    """replicates: of the bootstrap. limit: examples of a corrupted condition or OOD set. streams:
+    test streams that were played."""
 
     schema: int
     run: str
@@ -166,6 +169,7 @@ class EvalReport:
     seed: int
     limit: int
     replicates: int
+    streams: int
     sources: dict[str, SourceFigures]
 
 
@@ -182,7 +186,7 @@ def _built(kind: Any, value: Any) -> Any:
         return None if value is None else _built(inner[0], value)
     if kind is float:
         return float("nan") if value is None else float(value)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{f.name: _built(hints[f.name], value[f.name]) for f in fields(kind)})
     if origin is dict:

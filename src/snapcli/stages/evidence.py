@@ -102,14 +102,12 @@ def collect(
         ]
         return Played(plan.segments, tuple(parts), normal_run(plan, clean))
 
-    dev_plan, *test_plans = plans or [None]
-    return Evidence(
-        of_train,
-        conditions,
-        {key: evaluation.rows(key) for key in conditions},
-        (played(dev_plan),) if dev_plan else (),
-        tuple(played(plan) for plan in test_plans if plan),
-    )
+    streams_of: dict[str, list[Played]] = {"dev": [], "test": []}
+    for plan in plans:
+        streams_of[plan.split].append(played(plan))
+    rows_of = {key: evaluation.rows(key) for key in conditions}
+    dev, test = (tuple(streams_of[split]) for split in ("dev", "test"))
+    return Evidence(of_train, conditions, rows_of, dev, test)
 
 
 def planned(dataset: Dataset, streams: int) -> list[Stream]:

@@ -24,7 +24,7 @@ from snapcli.metrics.bootstrap import (
     measured_together,
 )
 from snapcli.metrics.events import WINDOW, Event, event_frames, find_events, normal_band
-from snapcli.metrics.ranking import ranked
+from snapcli.metrics.ranking import Ranked
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.eval_report import (
     DONE,
@@ -41,7 +41,8 @@ from snapcli.stages.evidence import Evidence, Played
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-COVERAGES = (0.8, 0.9, 0.95)
+COVERAGES, _NLL_COVERAGE = (0.8, 0.9, 0.95), 0.9
+_SELECTIVE = ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
 _FIGURES = ("auroc", "aupr", "fpr95")
 # Figures of which less is better.
 _LESS = ("fpr95", "risk_80", "risk_90", "risk_95", "aurc", "nll_90", "nll", "brier", "ece")
@@ -89,8 +90,11 @@ class Judge:
         """Of every test and OOD condition."""
         rows = self.evidence.rows
         clean = Key("test", "clean")
-        shared = draw(int(max(rows[k].max() for k in (clean, *self.evidence.cells))) + 1,
-                      self._replicates, seed=0)
+        shared = draw(
+            int(max(rows[k].max() for k in (clean, *self.evidence.cells))) + 1,
+            self._replicates,
+            seed=0,
+        )
         found = {key: shared[:, rows[key]] for key in (clean, *self.evidence.cells)}
         for i, key in enumerate(self.evidence.foreign):
             found[key] = draw(len(rows[key]), self._replicates, seed=1 + i)
@@ -159,7 +163,9 @@ class Judge:
             tuning=method.tuning_,
             accuracy=float(1.0 - clean.wrong.mean()),
             errors=Errors(
-                found("errors.pooled"), found("errors.per_cell"), found("errors.clean"),
+                found("errors.pooled"),
+                found("errors.per_cell"),
+                found("errors.clean"),
                 len(by_cell),
             ),
             ood={key.condition: found(f"ood.{key.condition}") for key in evidence.foreign},
@@ -167,19 +173,14 @@ class Judge:
             by_type={name: found(f"type.{name}") for name in types},
             events=events,
             selective={
-                name: Selective(
-                    *(
-                        samples[f"selective.{name}.{figure}"].interval
-                        for figure in ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
-                    )
-                )
+                name: Selective(*(samples[f"selective.{name}.{f}"].interval for f in _SELECTIVE))
                 for name in parts
             },
             posterior={name: calibrated(f"posterior.{name}") for name in shown},
             uncertainty={name: calibrated(f"uncertainty.{name}") for name in shown}
             if method.is_probability
             else None,
-            gains=_gains(samples, reference) if reference else {},
+            gains=gains(samples, reference) if reference else {},
             clusters=_clusters(cells, thresholds),
             risk_coverage=tuple(
                 (float(c), float(r))
@@ -212,7 +213,9 @@ class Judge:
             score = fitted.whole.score(self.evidence.conditions[key])
             positive = np.concatenate([np.zeros(len(usual), bool), np.ones(len(score), bool)])
             weights = np.concatenate([clean.weights[:, right], self._weights[key]], axis=1)
-            found = _found(f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights)
+            found = _found(
+                f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights
+            )
             samples |= found
         return samples
 
@@ -231,12 +234,13 @@ class Judge:
         score = np.concatenate([t.score for t in tests])
         active = np.concatenate([t.active for t in tests])
         clean = np.concatenate([t.clean for t in tests])
-        order = ranked(active, score)
+        order = Ranked(active, score)
         shares = event_scores.event_weights(*_consecutive(tests))
-        for name, factor in (("auprc", 1.0), ("weighted_auprc", shares)):
-            samples[f"events.{name}"] = Sample(
-                *measured(lambda w, f=factor: order.average_precision(w * f), self._frame_weights)
-            )
+        weights = self._frame_weights
+        samples["events.auprc"] = Sample(*measured(order.average_precision, weights))
+        samples["events.weighted_auprc"] = Sample(
+            *measured(lambda rows: order.average_precision(rows * shares), weights)
+        )
         delays = np.concatenate([event_scores.delays(t.events, t.score >= at_f1) for t in tests])
         figures = EventFigures(
             events=len(delays),
@@ -289,13 +293,18 @@ def _joined(parts: list[Part]) -> Part:
     def column(name: str) -> NDArray:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    names = ("wrong", "score", "nll", "brier", "confidence")
-    weights = np.concatenate([part.weights for part in parts], axis=1)
-    return Part(*(column(name) for name in names), weights)
+    return Part(
+        wrong=column("wrong"),
+        score=column("score"),
+        nll=column("nll"),
+        brier=column("brier"),
+        confidence=column("confidence"),
+        weights=np.concatenate([part.weights for part in parts], axis=1),
+    )
 
 
 def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples:
-    points, replicates = measured_together(ranked(positive, score).figures, weights)
+    points, replicates = measured_together(Ranked(positive, score).figures, weights)
     return {
         f"{name}.{figure}": Sample(float(point), found)
         for figure, point, found in zip(_FIGURES, points, replicates, strict=True)
@@ -321,24 +330,14 @@ def _mean(name: str, cells: Iterable[Samples], replicates: int) -> Samples:
 
 
 def _selective(name: str, part: Part) -> Samples:
-    found: Samples = {}
-    for coverage in COVERAGES:
-        metric = f"{name}.risk_{round(100 * coverage)}"
-        found[metric] = Sample(
-            *measured(
-                lambda w, c=coverage: selective.risk_at_coverage(part.wrong, part.score, w, c),
-                part.weights,
-            )
-        )
-    found[f"{name}.aurc"] = Sample(
-        *measured(lambda w: selective.aurc(part.wrong, part.score, w), part.weights)
+    accepted = selective.Accepted(part.wrong, part.nll, part.score)
+    points, replicates = measured_together(
+        lambda w: accepted.figures(w, COVERAGES, _NLL_COVERAGE), part.weights
     )
-    found[f"{name}.nll_90"] = Sample(
-        *measured(
-            lambda w: selective.mean_accepted(part.nll, part.score, w, 0.9), part.weights
-        )
-    )
-    return found
+    return {
+        f"{name}.{figure}": Sample(float(point), found)
+        for figure, point, found in zip(_SELECTIVE, points, replicates, strict=True)
+    }
 
 
 def _calibrated(name: str, part: Part) -> Samples:
@@ -361,8 +360,8 @@ def _probabilities(
     return {f"{name}.nll": mean(nll), f"{name}.brier": mean(brier), f"{name}.ece": Sample(*ece)}
 
 
-def _gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
-    """What is better by more is positive, whichever way a figure counts."""
+def gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
+    """Of a method over another; better is positive, whichever way a figure counts."""
     found = {}
     for name, sample in samples.items():
         if name not in reference:

@@ -1,6 +1,7 @@
 """Which methods there are, and which of them a network can be judged by."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from snapcli.baselines.ash import Ash
 from snapcli.baselines.energy import Energy
@@ -43,21 +44,21 @@ def single_pass(network: Network) -> dict[str, Make | str]:
         "temperature": Temperature,
         "energy": Energy,
         "odin-lite": OdinLite,
-        "mahalanobis": lambda: Mahalanobis(network.taps),
-        "react": (lambda: ReAct(last)) if last else _NO_LAST,
-        "ash": (lambda: Ash(last)) if last else _NO_LAST,
-        SNAP: lambda: Snap(SNAP, "auto"),
-        "snap-s": lambda: Surprise("snap-s"),
-        "hybrid": lambda: Hybrid(network.taps[-1]),
+        "mahalanobis": partial(Mahalanobis, network.taps),
+        "react": partial(ReAct, last) if last else _NO_LAST,
+        "ash": partial(Ash, last) if last else _NO_LAST,
+        SNAP: partial(Snap, SNAP, "auto"),
+        "snap-s": partial(Surprise, "snap-s"),
+        "hybrid": partial(Hybrid, network.taps),
     }
     for name in _MAPS:
-        found[name] = lambda name=name: Snap(name, name.removeprefix(f"{SNAP}-"))
+        found[name] = partial(Snap, name, name.removeprefix(f"{SNAP}-"))
     for name in _HEADS:
         kind = name.removeprefix(f"{SNAP}-")
         if kind == network.own_head:
-            found[name] = lambda name=name: Snap(name, "auto")
+            found[name] = partial(Snap, name, "auto")
         elif kind in network.heads:
-            found[name] = lambda name=name, kind=kind: Snap(name, "auto", surprisal_by(kind))
+            found[name] = partial(Snap, name, "auto", surprisal_by(kind))
         else:
             found[name] = "an attached model has Gaussian heads alone"
     return {name: found[name] for name in SINGLE_PASS}
@@ -71,16 +72,16 @@ def over_the_link(network: Network) -> dict[str, Make | str]:
     for name in _HEADS:
         if isinstance(found[name], str):
             found[name] = f"the device has {network.own_head} heads"
-    return found | {SNAP: lambda: Deployed(SNAP, "auto")}
+    return found | {SNAP: partial(Deployed, SNAP, "auto")}
 
 
 def chosen(wanted: Sequence[str], trained: Sequence[str]) -> tuple[str, ...]:
     """The names that `all`, `single-pass` or names stand for, in the order of the table; trained:
-    those that need a training of their own. Max-probability is always among them: the others are
-    compared with it."""
+    those that need a training of their own. Max-probability and snap are always among them: the
+    others are compared with both."""
     known = (*SINGLE_PASS, *trained)
     groups = {"all": known, "single-pass": SINGLE_PASS, "trained": tuple(trained)}
-    names = {REFERENCE}
+    names = {REFERENCE, SNAP}
     for name in wanted:
         if name not in groups and name not in known:
             raise UsageError(f"there is no method '{name}'", suggestion(name, (*groups, *known)))

@@ -24,9 +24,9 @@ Outputs = dict[str, Array]
 
 
 class Network(Protocol):
-    """taps: the blocks whose pooled channels it shows; last: None where its logits do not come
-    from a plain layer of weights; own_head: the kind of the run's heads, heads: the kinds of
-    further ones that it shows surprisals of."""
+    """What methods must know of a network. taps: the blocks whose pooled channels it shows; last:
+    None where its logits do not come from a plain layer of weights; own_head: the kind of the
+    run's heads, heads: the kinds of further ones that it shows surprisals of."""
 
     @property
     def taps(self) -> tuple[str, ...]: ...
@@ -37,9 +37,6 @@ class Network(Protocol):
     @property
     def heads(self) -> tuple[str, ...]: ...
 
-    def observe(self, x: Inputs) -> Outputs:
-        """[n, ...] inputs -> outputs of a baselines.method.Batch."""
-
 
 def surprisal_by(kind: str) -> str:
     """The output that holds the surprisals of further heads of that kind."""
@@ -48,7 +45,8 @@ def surprisal_by(kind: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FloatNetwork:
-    """model: image -> {block: map, "logits"}; further: heads of other kinds."""
+    """model: image -> {block: map, "logits"}; further: heads of other kinds. observe() gives the
+    outputs of a baselines.method.Batch for inputs [n, h, w, c]."""
 
     model: Any
     own: list[Head]
@@ -153,7 +151,7 @@ class IntegerNetwork:
         sums = {name: body.pooled(name, found[name]) for name in tapped}
         logits = found[body.logits_tensor]
         outputs: Outputs = {
-            name: total * (graph.tensors[name].scale / graph.tensors[name].positions)
+            name: total * np.float64(graph.tensors[name].scale / graph.tensors[name].positions)
             for name, total in sums.items()
         }
         outputs[LOGITS] = logits * np.float64(graph.tensors[body.logits_tensor].scale)

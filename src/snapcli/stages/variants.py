@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapcli.baselines.deep_ensemble import DeepEnsemble
 from snapcli.baselines.early_exit import EarlyExit
@@ -25,6 +26,7 @@ from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
 from snapcli.errors import UsageError, suggestion
 from snapcli.graph import read_tflite
+from snapcli.graph.chunks import in_chunks
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model
 from snapcli.models.backbone import Backbone
@@ -50,7 +52,7 @@ _METHODS: dict[str, type[Trained]] = {
     )
 }
 # Those whose int8 form is a graph with several classifiers.
-_INT8 = (DeepEnsemble.name, EarlyExit.name, Hydra.name, Qute.name)
+INT8 = (DeepEnsemble.name, EarlyExit.name, Hydra.name, Qute.name)
 _WEIGHTS, _HISTORY = "weights.npz", "history.json"
 
 
@@ -66,19 +68,20 @@ class Variant:
     observe: Observe
 
     def int8(self, samples: Inputs) -> Observe:
-        """As observe, of the network as full int8; samples [n, h, w, c] set the ranges."""
-        if self.name not in _INT8:
-            raise UsageError(
-                f"{self.name} has no int8 form", f"These have one: {', '.join(_INT8)}."
-            )
+        """As observe, of the network as full int8; samples [n, h, w, c] set the ranges. Only for
+        those of INT8."""
         names = sorted(self.model.output)
         graph = read_tflite(convert_int8(self.model, names, samples))
         tensors = [graph.outputs[name] for name in names]
 
+        def members(q: NDArray[np.int8]) -> NDArray[np.float32]:
+            found = graph.run(q, set(tensors))
+            logits = [graph.tensors[t].real(found[t]).reshape(len(q), -1) for t in tensors]
+            return np.stack(logits, axis=1)
+
         def observe(x: Inputs) -> Outputs:
-            found = graph.run(graph.tensors[graph.input].quantize(x), set(tensors))
-            logits = [graph.tensors[t].real(found[t]).reshape(len(x), -1) for t in tensors]
-            return {MEMBERS_OUTPUT: np.stack(logits, axis=1).astype(np.float64)}
+            parts = in_chunks(members, graph.tensors[graph.input].quantize(x))
+            return {MEMBERS_OUTPUT: np.concatenate([p for _, p in parts]).astype(np.float64)}
 
         return observe
 
