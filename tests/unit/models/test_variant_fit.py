@@ -36,40 +36,30 @@ def trainer(name: str, data: Dataset) -> VariantTrainer:
     return VariantTrainer(kind.lesson(model, OPTIONS, **further), data, OPTIONS)
 
 
-class Interrupted(Exception):
-    """As a user would, after the first epoch."""
-
-
 def interrupt(progress: Progress) -> None:
-    raise Interrupted
+    raise KeyboardInterrupt
 
 
 def ignore(progress: Progress) -> None:
     pass
 
 
-@pytest.mark.parametrize("name", ["mc-dropout", "hydra", "qute"])
+@pytest.mark.parametrize("name", ["mc-dropout", "hydra"])
 def test_a_resumed_training_equals_an_uninterrupted_one(name: str, tmp_path: Path) -> None:
     """Of those that carry more from step to step than weights, or change their ways half-way."""
     need(tensorflow=True)
     require_tensorflow()
-    data = small_set()
-    whole = trainer(name, data).fit(tmp_path / "whole.npz", ignore)
-    path = tmp_path / "parts.npz"
-    with pytest.raises(Interrupted):
-        trainer(name, data).fit(path, interrupt)
+    data, path = small_set(), tmp_path / "after_one.npz"
+    first = trainer(name, data)
+    drawn = first.lesson.model.get_weights()
+    with pytest.raises(KeyboardInterrupt):
+        first.fit(path, interrupt)
+    # Elsewhere there is no checkpoint: it goes on with what it has in memory.
+    whole = first.fit(tmp_path / "whole.npz", ignore)
     second = trainer(name, data)
     parts = second.fit(path, ignore)
+    assert second.history == first.history
     assert [p.epoch for p in second.history] == [1, 2]
     for one, other in zip(whole.get_weights(), parts.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_it_learns(tmp_path: Path) -> None:
-    need(tensorflow=True)
-    require_tensorflow()
-    learner = trainer("early-exit", small_set())
-    before = [w.copy() for w in learner.lesson.model.get_weights()]
-    model = learner.fit(tmp_path / "all.npz", ignore)
-    assert learner.history[1].loss < learner.history[0].loss
-    assert any(np.any(a != b) for a, b in zip(before, model.get_weights(), strict=True))
+    assert any(np.any(a != b) for a, b in zip(drawn, whole.get_weights(), strict=True))

@@ -1,21 +1,25 @@
 """Variants as a stage of a run: trained once, resumed, trained anew when the run was."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from snapcli.config import Recipe, TrainOptions, dump_recipe
+from snapcli.data import load_dataset
 from snapcli.errors import UsageError
-from snapcli.models import load_backbone
+from snapcli.models.activations import load_model
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.models.variants.catalogue import KINDS
 from snapcli.runs import Run, create_run
+from snapcli.stages import variants
 from snapcli.stages.recipe import CONFIG
 from snapcli.stages.variants import names, variant
 
 from ...conftest import need
+from ..models.variants.test_networks import SMALL
 
 X = np.random.default_rng(0).uniform(0, 1, (6, 16, 16, 1)).astype(np.float32)
 EPOCHS = 2
@@ -24,7 +28,16 @@ EPOCHS = 2
 def write_train(run: Run) -> None:
     """A network that has learned nothing."""
     with run.write("train", after=(), beside=(CONFIG,)) as out:
-        load_backbone("dscnn-digits").build((16, 16, 1), 10).save(out / "model.keras")
+        SMALL.build((16, 16, 1), 10).save(out / "model.keras")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backbone and a data set that take no time."""
+    digits = load_dataset(TrainOptions())
+    data = replace(digits, train=digits.train.take(np.arange(64)))
+    monkeypatch.setattr(variants, "load_backbone", lambda name: SMALL)
+    monkeypatch.setattr(variants, "run_dataset", lambda run: data)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     need(tensorflow=True)
     require_tensorflow()
     run = create_run(tmp_path_factory.mktemp("variants"), "digits")
-    options = TrainOptions(backbone="dscnn-digits", taps=("P",), epochs=EPOCHS, batch_size=256)
+    options = TrainOptions(backbone="dscnn-digits", taps=("P",), epochs=EPOCHS)
     run.path(CONFIG).write_text(dump_recipe(Recipe(train=options)))
     write_train(run)
     return run
@@ -58,8 +71,6 @@ def test_hydra_learns_from_the_deep_ensemble_of_the_run(
     seen.clear()
     ensemble = variant(run, "deep-ensemble", lambda done, total, _: seen.append((done, total)))
     assert seen == []
-    from snapcli.models.activations import load_model
-
     own = load_model(run.path("train/model.keras"))(X, training=False)["logits"]
     members = ensemble.observe(X)["members"]
     np.testing.assert_allclose(members[:, 0], own, atol=1e-5)
@@ -68,15 +79,11 @@ def test_hydra_learns_from_the_deep_ensemble_of_the_run(
     assert np.abs(integer - members).max() < 0.2 * np.ptp(members)
 
 
-class Interrupted(Exception):
-    pass
-
-
 def test_an_interrupted_training_goes_on(run: Run, seen: list[tuple[int, int]]) -> None:
     def interrupt(done: int, total: int, detail: str) -> None:
-        raise Interrupted
+        raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         variant(run, "evidential", interrupt)
     assert run.state("variants/evidential").status == "missing"
     found = variant(run, "evidential", lambda done, total, _: seen.append((done, total)))
