@@ -14,10 +14,11 @@ from snapcli.report.markup import tag, text
 from snapcli.report.method_tables import tables
 from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
 from snapcli.report.numbers import kilobytes, percent, plural, spoken, value_of
+from snapcli.report.outcome import headlines
 from snapcli.report.source_table import source_table
 from snapcli.report.table import plain_table
 from snapcli.report.timeline import device_lane, lane, timeline
-from snapcli.report.verdict import headlines, lead, statements
+from snapcli.report.verdict import lead, statements
 from snapcli.report.words import figure_words
 
 _SOURCES = {
