@@ -23,6 +23,7 @@ COMMANDS = (
         "attach",
         "taps",
         "eval",
+        "cost",
         "report",
         "compare",
         "show",
