@@ -14,17 +14,12 @@ class OdinLite(SinglePass):
     )
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        batches = dev.batches()
-
         def found(temperature: float) -> float:
-            return errors_found(lambda i: _doubt(batches[i], temperature), dev)
+            self.temperature_ = temperature
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"temperature": _TEMPERATURES}, found)
         self.temperature_ = self.tuning_.chosen["temperature"]
 
     def score(self, batch: Batch) -> Array:
-        return _doubt(batch, self.temperature_)
-
-
-def _doubt(batch: Batch, temperature: float) -> Array:
-    return 1.0 - softmax(batch.logits, temperature).max(axis=-1)
+        return 1.0 - softmax(batch.logits, self.temperature_).max(axis=-1)
