@@ -29,17 +29,19 @@ MANIFEST = "run.json"
 CHECKPOINT = "checkpoint.npz"
 STAGES = (
     *("attach", "train", "taps", "variants", "calibrate", "quantize", "cost"),
-    *("export-c", "export-tflm", "flash", "bench", "stream", "eval"),
+    *("export-c", "export-tflm", "flash", "bench", "stream"),
+    *("eval", "ablate", "report"),
 )
 # A run begins with one of two stages, and has not what the other one leads to.
 _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "variants", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_ASIDE = ("taps", "variants", "cost", "export-tflm", "stream", "eval")
+_ASIDE = ("taps", "variants", "cost", "export-tflm", "stream", "eval", "ablate", "report")
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {
-    "variants": "eval",
     "export-tflm": "export-c --runtime tflm",
     "stream": "bench --stream",
+    "variants": "eval",
+    "ablate": "ablate taps",
 }
 DEFAULT_RUNS_DIR = "runs"
 _PER_TARGET = ("export-c", "export-tflm", "flash", "bench", "stream")
@@ -186,6 +188,9 @@ class Run:
         """The stage to begin with, of those that lead to this one."""
         kind, slash, target = stage.partition("/")
         for before in self._kinds[: self._kinds.index(kind)]:
+            # What is of no target needs none.
+            if before in _PER_TARGET and kind not in _PER_TARGET:
+                continue
             name = f"{before}{slash}{target}" if before in _PER_TARGET else before
             if self.record(name) is None and before not in _ASIDE:
                 return name

@@ -19,7 +19,7 @@ class Trained(ABC):
     is_probability = False
     tuning_: Tuning | None = None
 
-    def fit(self, train: Batch, dev: Dev) -> None:
+    def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
         """Nothing, unless a method says otherwise."""
 
     @abstractmethod

@@ -43,6 +43,7 @@ def _register() -> None:
         attach,
         bench,
         calibrate,
+        compare,
         cost,
         data,
         demo,
@@ -56,6 +57,7 @@ def _register() -> None:
         monitor,
         ports,
         quantize,
+        report,
         run,
         show,
         taps,
@@ -64,10 +66,8 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    around = (
-        *(demo, run, attach, taps, cost, eval, show),
-        *(monitor, inspect, verify, models, ports, doctor),
-    )
+    shown = (eval, report, compare, show, monitor, inspect)
+    around = (demo, run, attach, taps, cost, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

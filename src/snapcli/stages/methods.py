@@ -77,11 +77,11 @@ def over_the_link(network: Network) -> dict[str, Make | str]:
 
 def chosen(wanted: Sequence[str], trained: Sequence[str]) -> tuple[str, ...]:
     """The names that `all`, `single-pass` or names stand for, in the order of the table; trained:
-    those that need a training of their own. Max-probability is always among them: the others are
-    compared with it."""
+    those that need a training of their own. Max-probability and snap are always among them: the
+    others are compared with both."""
     known = (*SINGLE_PASS, *trained)
     groups = {"all": known, "single-pass": SINGLE_PASS, "trained": tuple(trained)}
-    names = {REFERENCE}
+    names = {REFERENCE, SNAP}
     for name in wanted:
         if name not in groups and name not in known:
             raise UsageError(f"there is no method '{name}'", suggestion(name, (*groups, *known)))

@@ -1,0 +1,75 @@
+"""Which methods a page shows, and how each looks: the same everywhere on it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from snapcli.report.markup import tag, text
+
+BASE = "max-probability"
+SNAP = "snap"
+# What runs on a device comes first; the integer reference has the most data of what equals it.
+_PREFERRED = ("int8", "device", "float")
+_SLOTS = 10
+
+
+def main_source(evaluation: Mapping[str, Any]) -> str:
+    sources = evaluation["sources"]
+    return next((name for name in _PREFERRED if name in sources), next(iter(sources)))
+
+
+def is_ours(name: str) -> bool:
+    return name == SNAP or name.startswith(f"{SNAP}-")
+
+
+def drawn(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The methods that pictures show: those that ran, max-probability and ours last, above the
+    others. Of our variants only one: tables have all."""
+    last = (BASE, our_name(source))
+    found = [m for m in source["methods"] if m["status"] == "done"]
+    kept = [m for m in found if m["name"] in last or not is_ours(m["name"])]
+    return sorted(kept, key=lambda m: last.index(m["name"]) if m["name"] in last else -1)
+
+
+def our_name(source: Mapping[str, Any]) -> str | None:
+    """`snap`, or the first of its variants that ran."""
+    ran = [m["name"] for m in source["methods"] if m["status"] == "done" and is_ours(m["name"])]
+    return SNAP if SNAP in ran else next(iter(ran), None)
+
+
+def named(source: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
+    found = (m for m in source["methods"] if m["name"] == name and m["status"] == "done")
+    return next(found, None)
+
+
+def pair(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Ours and max-probability, those of the two that ran."""
+    found = (named(source, name) for name in (our_name(source), BASE))
+    return [method for method in found if method is not None]
+
+
+class Looks:
+    """A class of the style sheet for every method, by the order in which they are listed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        others = [n for n in dict.fromkeys(names) if n != BASE and n != SNAP]
+        ours = [n for n in others if is_ours(n)]
+        rest = [n for n in others if not is_ours(n)]
+        self._classes = {SNAP: "m-snap", BASE: "m-base"}
+        self._classes |= {n: f"m-variant d-{1 + i % 3}" for i, n in enumerate(ours)}
+        self._classes |= {n: f"m-{i % _SLOTS} d-{i // _SLOTS}" for i, n in enumerate(rest)}
+
+    @classmethod
+    def of(cls, evaluation: Mapping[str, Any]) -> "Looks":
+        return cls([m["name"] for s in evaluation["sources"].values() for m in s["methods"]])
+
+    def __call__(self, name: str) -> str:
+        return self._classes[name]
+
+    def legend(self, names: Sequence[str]) -> str:
+        """Pointing at an entry dims all others in the picture."""
+        line = '<svg viewBox="0 0 22 8" aria-hidden="true"><path class="line" d="M1,4H21"/></svg>'
+        entries = (
+            tag("button", line, text(name), type="button", class_=self(name), data_method=name)
+            for name in names
+        )
+        return tag("div", *entries, class_="legend")

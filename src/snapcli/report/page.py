@@ -1,0 +1,454 @@
+"""The page of a run: one file of HTML that needs nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from snapcli.report import bars, curves, reliability, rows
+from snapcli.report.arena import draw_arena
+from snapcli.report.contents import Contents, Made
+from snapcli.report.cost_table import cost_tables
+from snapcli.report.heatmap import heatmap
+from snapcli.report.markup import tag, text
+from snapcli.report.method_tables import tables
+from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
+from snapcli.report.numbers import kilobytes, percent, plural, spoken, value_of
+from snapcli.report.source_table import source_table
+from snapcli.report.table import plain_table
+from snapcli.report.timeline import device_lane, lane, timeline
+from snapcli.report.verdict import headlines, lead, statements
+from snapcli.report.words import figure_words
+
+_SOURCES = {
+    "float": "the float model",
+    "int8": "the integer reference, which the device equals bit for bit",
+    "device": "scores that came back from the device",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """name: its anchor. short: its title among others. markup: all below the heading."""
+
+    name: str
+    short: str
+    title: str
+    markup: str
+
+
+def page(contents: Contents) -> str:
+    """All of it: HTML, style and script."""
+    sections = [
+        Section("verdict", "Verdict", "Verdict", _verdict(contents)),
+        Section("selective", "Refusing", "What to refuse", _of_sources(contents, _selective)),
+        Section(
+            "calibration",
+            "Calibration",
+            "Is what it states true?",
+            _of_sources(contents, _calibration),
+        ),
+        Section(
+            "stream", "Stream", "The stream", _of_sources(contents, _stream) + _device(contents)
+        ),
+        Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
+        Section("taps", "Taps", "Taps", _taps(contents)),
+        Section("cost", "Cost", "Cost", _cost(contents)),
+        Section("tables", "Tables", "All figures", _of_sources(contents, _tables)),
+        Section("sources", "Sources", "Float, int8, device", _sources(contents)),
+        Section("ablations", "Ablations", "Ablations", _ablations(contents)),
+        Section("missing", "Missing", "What is missing", _missing(contents)),
+        Section("made", "Origin", "How it was made", _made(contents)),
+    ]
+    sections = [section for section in sections if section.markup]
+    links = (tag("a", text(s.short), href=f"#{s.name}") for s in sections)
+    style, script = (files("snapcli.report").joinpath(f"page.{kind}") for kind in ("css", "js"))
+    head = [
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        '<link rel="icon" href="data:,">',
+        tag("title", text(f"{contents.run}: SNAP report")),
+        tag("style", style.read_text("utf-8")),
+        tag("script", _EARLY),
+    ]
+    body = [
+        _header(contents),
+        tag("nav", tag("div", *links, class_="links"), _switch(contents), aria_label="Sections"),
+        tag("main", *map(_section, sections)),
+        tag("footer", text(f"Written by snap report from {contents.run}.")),
+        tag("div", id="tip", role="tooltip", hidden=""),
+        tag("script", script.read_text("utf-8")),
+    ]
+    return (
+        "<!doctype html>\n" + tag("html", tag("head", *head), tag("body", *body), lang="en") + "\n"
+    )
+
+
+# Before anything is drawn, so that the page does not flash in the other theme.
+_EARLY = (
+    "try{const t=localStorage.getItem('snap-theme');"
+    "if(t)document.documentElement.dataset.theme=t}catch{}"
+)
+
+
+def _header(contents: Contents) -> str:
+    facts = [f"{contents.model} on {contents.dataset}"]
+    evaluation = contents.evaluation
+    if evaluation:
+        facts.append(f"seed {evaluation['seed']}")
+        examples = evaluation["sources"][main_source(evaluation)]["examples"]
+        facts.append(", ".join(f"{n:,} {figure_words(name)}" for name, n in examples.items()))
+        facts.append(f"intervals: 95 %, {evaluation['replicates']:,} bootstrap samples")
+    switch = tag(
+        "button",
+        tag("span", "", aria_hidden="true"),
+        type="button",
+        id="theme",
+        title="Light or dark",
+        aria_label="Switch between light and dark",
+    )
+    title = tag("div", tag("p", "SNAP report", class_="kind"), tag("h1", text(contents.run)))
+    return tag(
+        "header",
+        tag("div", title, switch, class_="top"),
+        tag("p", *(tag("span", text(fact)) for fact in facts), class_="facts"),
+    )
+
+
+def _section(section: Section) -> str:
+    return tag("section", tag("h2", text(section.title)), section.markup, id=section.name)
+
+
+def _switch(contents: Contents) -> str:
+    """Of the source that figures are shown for, where there are several."""
+    if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
+        return ""
+    shown = main_source(contents.evaluation)
+    buttons = (
+        tag(
+            "button",
+            text(name),
+            type="button",
+            data_show=name,
+            aria_pressed="true" if name == shown else "false",
+            title=_SOURCES.get(name),
+        )
+        for name in contents.evaluation["sources"]
+    )
+    return tag("div", *buttons, class_="sources", role="group", aria_label="Scores of")
+
+
+def _of_sources(contents: Contents, make: Callable[[Mapping[str, Any], Looks], str]) -> str:
+    """The section for every source; one of them is seen."""
+    evaluation = contents.evaluation
+    if evaluation is None:
+        return ""
+    looks, shown = Looks.of(evaluation), main_source(evaluation)
+    made = {name: make(source, looks) for name, source in evaluation["sources"].items()}
+    if not any(made.values()):
+        return ""
+    return "".join(
+        tag(
+            "div",
+            markup or tag("p", text(f"Of {name} there is none."), class_="words"),
+            data_source=name,
+            hidden=None if name == shown else "",
+        )
+        for name, markup in made.items()
+    )
+
+
+def _figure(picture: str, title: str, words: str, legend: str = "", wide: bool = False) -> str:
+    look = "wide" if wide else None
+    inside = tag("div", picture, class_="picture", tabindex="0" if wide else None)
+    said = tag("p", text(words)) if words else ""
+    return tag(
+        "figure", tag("figcaption", tag("h3", text(title)), said), inside, legend, class_=look
+    )
+
+
+def _grid(*figures: str) -> str:
+    return tag("div", *figures, class_="figures")
+
+
+# ---- Sections ---------------------------------------------------------------
+
+
+def _verdict(contents: Contents) -> str:
+    cards = (
+        tag(
+            "div",
+            tag("h3", text(s.question)),
+            tag("p", text(s.figure), class_="figure"),
+            tag("p", text(s.words)),
+            class_=f"card {s.tone}",
+        )
+        for s in statements(contents)
+    )
+    sides = [tag("div", *cards, class_="cards")]
+    if contents.evaluation is not None:
+        sides.append(tag("div", _of_sources(contents, _gains)))
+    look = "verdict" if len(sides) > 1 else None
+    return tag("p", text(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
+
+
+def _gains(source: Mapping[str, Any], looks: Looks) -> str:
+    method = named(source, our_name(source))
+    if method is None or not method["gains"]:
+        return ""
+    words = (
+        f"{method['name']} minus {BASE}, both on the same bootstrap samples of "
+        f"{_SOURCES.get(source['source'], source['source'])}. Orange: better, the interval leaves "
+        "out 0. Grey: no difference shown. Blue: worse. Every row has its own scale."
+    )
+    return _figure(rows.gains(headlines(method["gains"])), f"Against {BASE}", words)
+
+
+def _selective(source: Mapping[str, Any], looks: Looks) -> str:
+    shown = [m["name"] for m in reversed(drawn(source)) if m["risk_coverage"]]
+    if not shown:
+        return ""
+    legend = looks.legend(shown)
+    words = (
+        "The least uncertain inputs are answered first, clean and corrupted together. Lower is "
+        "better."
+    )
+    figures = [_figure(curves.risk_coverage(source, looks), "Risk and coverage", words, legend)]
+    if any(m["clusters"] for m in pair(source)):
+        words = (
+            "Share of the errors at severities 4 and 5 that is refused at the threshold of 90 % "
+            "recall; behind it, how many errors there are."
+        )
+        legend = looks.legend([m["name"] for m in pair(source)])
+        picture = rows.clusters(source, looks)
+        figures.append(_figure(picture, "Failure clusters", words, legend))
+    return _grid(*figures)
+
+
+def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
+    figures = []
+    shown = [m["name"] for m in pair(source)]
+    for key in reliability.panels(source):
+        title = figure_words(key)
+        picture = reliability.diagram(source, key, title, looks)
+        if picture:
+            title = title[:1].upper() + title[1:]
+            figures.append(_figure(picture, title, "", looks.legend(shown)))
+    if not figures:
+        return ""
+    words = (
+        "15 bins of equal mass. On the diagonal what is stated comes true as often as stated, "
+        "below it less often. Posterior: the probability of the answer. U: the score "
+        "itself as the probability that the answer is wrong."
+    )
+    return tag("p", text(words), class_="words") + _grid(*figures)
+
+
+def _stream(source: Mapping[str, Any], looks: Looks) -> str:
+    view = source["stream"]
+    lanes = [m for m in reversed(drawn(source)) if m["stream"]]
+    if view is None or not lanes:
+        return ""
+    words = (
+        f"{plural(view['frames'], 'frame')} that begin clean and get worse, with foreign bursts. "
+        f"Shaded: {plural(len(view['events']), 'event')} in which accuracy over 100 frames falls "
+        f"below {percent(view['lower'])}. Above them, the frames until the first alarm. The "
+        "dashed threshold was frozen on the dev stream."
+    )
+    name = f"stream-{source['source']}"
+    figures = [_lane(view, m, looks, name, m is lanes[0]) for m in lanes]
+    seen = len([m for m in lanes if m in pair(source)]) or 1
+    rest = figures[seen:]
+    found = tag("p", text(words), class_="words") + "".join(figures[:seen])
+    if rest:
+        title = tag("summary", text(f"The other {plural(len(rest), 'method')}"))
+        found += tag("details", title, *rest)
+    return found
+
+
+def _lane(
+    view: Mapping[str, Any], method: Mapping[str, Any], looks: Looks, name: str, is_first: bool
+) -> str:
+    events = method["events"]
+    words = ""
+    if events:
+        delay = value_of(events["delay"])
+        waited = "no event detected" if delay is None else f"median delay {delay:,.0f} frames"
+        words = (
+            f"On all test streams: frame AUPRC {spoken(events['auprc'])}, {waited}, "
+            f"{percent(events['miss_rate'])} of {plural(events['events'], 'event')} missed, "
+            f"{percent(events['false_positives'])} of clean frames above the threshold of 90 % "
+            "recall."
+        )
+    picture = timeline(view, lane(method, looks(method["name"])), name, is_first)
+    return _figure(picture, method["name"], words, wide=True)
+
+
+def _device(contents: Contents) -> str:
+    found = []
+    for target, stream in contents.streams.items():
+        report = stream.report
+        frames = report["frames"]
+        view = {"frames": frames, "events": [], "segments": report["segments"]}
+        words = (
+            f"As {report['part']} answered: {report['bit_exact']:,} of {frames:,} frames bit for "
+            f"bit as the integer reference, {percent(report['abstained'] / frames)} refused."
+        )
+        picture = timeline(view, device_lane(stream), f"played-{target}")
+        found.append(_figure(picture, f"Played through {target}", words, wide=True))
+    return "".join(found)
+
+
+def _severity(source: Mapping[str, Any], looks: Looks) -> str:
+    if not curves.severities_of(source):
+        return ""
+    shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
+    legend = looks.legend(shown)
+    words = (
+        "Positive class: a wrong answer; mean over the types of a severity. The more answers are "
+        "wrong, the higher AUPR is for any score."
+    )
+    figures = [
+        _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
+        _figure(
+            curves.by_severity(source, "auroc", "AUROC", looks),
+            "AUROC",
+            "Positive class: a wrong answer. Bands: 95 % intervals.",
+            legend,
+        ),
+    ]
+    if any(m["by_type"] for m in drawn(source)):
+        words = "AUROC, mean over severities. Dots with intervals, thin marks: all other methods."
+        both = looks.legend([m["name"] for m in pair(source)])
+        figures.append(_figure(rows.by_type(source, looks), "By corruption type", words, both))
+    return _grid(*figures)
+
+
+def _taps(contents: Contents) -> str:
+    figures = []
+    evaluation = contents.evaluation
+    if evaluation is not None:
+        source = evaluation["sources"][main_source(evaluation)]
+        if source["taps"]:
+            names = list(source["taps"])
+            # The last row is that of S.
+            names += ["S"] * (len(source["tap_correlation"]) - len(names))
+            picture = heatmap(names, source["tap_correlation"])
+            words = "Correlation of the surprisals over all test data, with S last."
+            figures.append(_figure(picture, "Taps of this model", words))
+    if contents.taps is not None:
+        names = [candidate["tap"] for candidate in contents.taps["candidates"]]
+        with_score = [candidate["score_correlation"] for candidate in contents.taps["candidates"]]
+        matrix = [
+            [*line, r] for line, r in zip(contents.taps["correlation"], with_score, strict=True)
+        ]
+        picture = heatmap([*names, "S"], [*matrix, [*with_score, 1.0]])
+        words = f"On dev data. Recommended: {', '.join(contents.taps['recommended']) or 'none'}."
+        figures.append(_figure(picture, "Every block as a tap", words))
+    return _grid(*figures) if figures else ""
+
+
+def _cost(contents: Contents) -> str:
+    found = []
+    for target, bench in contents.benches.items():
+        what = f"{bench['counter']} of one inference on {bench['part']}"
+        figures = (
+            _figure(bars.by_stage(bench), f"{target}: by stage", f"Share of the {what}."),
+            _figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
+            _figure(bars.by_step(bench), f"{target}: by layer", "The most expensive ones."),
+        )
+        found.append(_grid(*figures))
+    for target, size in contents.sizes.items():
+        if target not in contents.benches:
+            found.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
+    for target, arena in contents.arenas.items():
+        words = (
+            f"{kilobytes(arena.arena_bytes)}, kernels {arena.kernels}. A box is a buffer: as wide "
+            "as it lives, as high as it is large."
+        )
+        found.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
+    if contents.cost is not None:
+        words = "Each method compiled from the same backbone by the same compiler."
+        found.append(tag("h3", "What each method costs"))
+        found.append(tag("p", text(words), class_="words"))
+        found += cost_tables(contents.cost)
+    return "".join(found)
+
+
+def _tables(source: Mapping[str, Any], looks: Looks) -> str:
+    note = (
+        f"Scores of {_SOURCES.get(source['source'], source['source'])}. Under each figure its "
+        "95 % interval. Bold: the best value, which others may equal within their intervals. "
+        "Click a heading to sort."
+    )
+    found = [tag("p", text(note), class_="words")]
+    for title, words, markup in tables(source, looks):
+        found += [tag("h3", text(title)), tag("p", text(words), class_="words"), markup]
+    return "".join(found)
+
+
+def _sources(contents: Contents) -> str:
+    if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
+        return ""
+    words = "The same figure by the float model, the integer reference and the device."
+    found = tag("p", text(words), class_="words")
+    found += source_table(contents.evaluation, Looks.of(contents.evaluation))
+    return found
+
+
+def _ablations(contents: Contents) -> str:
+    return "".join(plain_table(report["title"], report) for report in contents.ablations)
+
+
+def _missing(contents: Contents) -> str:
+    items = (tag("li", text(words)) for words in contents.missing.values())
+    return tag("ul", *items, class_="missing") if contents.missing else ""
+
+
+def _made(contents: Contents) -> str:
+    by_command: dict[str, list[str]] = {}
+    for made in contents.made:
+        by_command.setdefault(made.command, []).append(made.stage)
+    commands = "\n".join(f"{c}  # {', '.join(stages)}" for c, stages in by_command.items())
+    found = [
+        tag("h3", "Commands"),
+        tag("pre", tag("code", text(commands))),
+        tag("h3", "Versions"),
+        _versions(contents.made),
+        tag("h3", "Files and their sha256"),
+        *map(_outputs, contents.made),
+    ]
+    if contents.recipe:
+        recipe = tag("pre", tag("code", text(contents.recipe)))
+        found.append(tag("details", tag("summary", "config.toml"), recipe))
+    return "".join(found)
+
+
+def _versions(made: Sequence[Made]) -> str:
+    """Once where all stages agree, else with the stages."""
+    by_package: dict[str, dict[str, list[str]]] = {}
+    for one in made:
+        for package, version in one.versions.items():
+            by_package.setdefault(package, {}).setdefault(version, []).append(one.stage)
+    items = [
+        tag("dt", text(package))
+        + tag(
+            "dd",
+            text(
+                next(iter(versions))
+                if len(versions) == 1
+                else "; ".join(f"{v} ({', '.join(stages)})" for v, stages in versions.items())
+            ),
+        )
+        for package, versions in by_package.items()
+    ]
+    return tag("dl", *items, class_="versions")
+
+
+def _outputs(made: Made) -> str:
+    state = "" if made.state == "done" else f", {made.state}"
+    seed = "" if made.seed is None else f", seed {made.seed}"
+    said = f"{made.stage}: {plural(len(made.outputs), 'file')}{seed}{state}"
+    lines = "\n".join(f"{digest}  {name}" for name, digest in made.outputs.items())
+    return tag("details", tag("summary", text(said)), tag("pre", tag("code", text(lines))))

@@ -1,0 +1,26 @@
+"""What figures are called on the page."""
+
+_WORDS = {
+    "auroc": "AUROC",
+    "aupr": "AUPR",
+    "auprc": "AUPRC",
+    "aurc": "AURC",
+    "fpr95": "FPR@95",
+    "nll": "NLL",
+    "ece": "ECE",
+    "brier": "Brier",
+    "ood": "OOD",
+    "uncertainty": "U",
+    "per_cell": "per cell",
+    "risk_80": "risk at 80 %",
+    "risk_90": "risk at 90 %",
+    "risk_95": "risk at 95 %",
+    "nll_90": "NLL at 90 %",
+    "weighted_auprc": "event-weighted AUPRC",
+}
+
+
+def figure_words(key: str) -> str:
+    """`errors.pooled.auroc` is `errors, pooled AUROC`: what, on which data, and by which figure."""
+    first, *rest = (_WORDS.get(part, part.replace("_", " ")) for part in key.split("."))
+    return f"{first}, {' '.join(rest)}" if len(rest) > 1 else " ".join([first, *rest])

@@ -1,0 +1,238 @@
+"""compare: two runs beside each other, what got worse, and gates on how much may.
+
+A figure is named by what it is and where it comes from: `flash/small-mcu`, or
+`errors-auroc/int8/clean`. A gate on `flash` is one on all of its figures.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snapcli.errors import UsageError, suggestion
+from snapcli.runs import Run, read_json
+
+HIGHER, LOWER = "higher", "lower"
+BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
+_GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+_SNAP = "snap"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """better: HIGHER or LOWER. low, high: its interval, None where it has none."""
+
+    name: str
+    value: float
+    better: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of the second run against the first: change is absolute, percent relative to the first, None
+    where that is 0. verdict: better, worse, same or missing. beyond: whether the intervals do not
+    meet, None where one of them has none."""
+
+    name: str
+    better: str
+    a: Figure | None
+    b: Figure | None
+    change: float | None
+    percent: float | None
+    verdict: str
+    beyond: bool | None
+
+
+@dataclass(frozen=True)
+class Gate:
+    """sign: 1 fails a change above the amount, -1 one below. percent: of the first run's value."""
+
+    text: str
+    figure: str
+    sign: int
+    amount: float
+    percent: bool
+
+    def is_broken(self, change: Change) -> bool:
+        assert change.change is not None
+        found = change.change
+        if self.percent:
+            # Any change of nothing is more than any share of it.
+            endless = math.copysign(math.inf, found) if found else 0.0
+            found = endless if change.percent is None else change.percent
+        return self.sign * found > self.sign * self.amount
+
+
+@dataclass(frozen=True)
+class Broken:
+    gate: str
+    figure: str
+    change: float
+    percent: float | None
+
+
+@dataclass(frozen=True)
+class CompareReport:
+    a: str
+    b: str
+    changes: tuple[Change, ...]
+    gates: tuple[str, ...]
+    broken: tuple[Broken, ...]
+
+
+def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
+    wanted = [parse_gate(text) for text in gates]
+    changes = changes_between(figures_of(a), figures_of(b))
+    broken = [found for gate in wanted for found in check(gate, changes, (a.name, b.name))]
+    return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken))
+
+
+def parse_gate(text: str) -> Gate:
+    found = _GATE.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"'{text}' is no gate",
+            "Write FIGURE>+CHANGE or FIGURE<-CHANGE, for example 'flash>+2%' or 'accuracy<-0.01'.",
+        )
+    figure, side, sign, amount, percent = found.groups()
+    change = float(amount) * (1 if sign == "+" else -1)
+    return Gate(text.strip(), figure, 1 if side == ">" else -1, change, bool(percent))
+
+
+def check(gate: Gate, changes: Sequence[Change], runs: tuple[str, str]) -> list[Broken]:
+    """What breaks the gate; a figure that one of the runs lacks is an error, not a pass."""
+    meant = [c for c in changes if f"{c.name}/".startswith(f"{gate.figure}/")]
+    if not meant:
+        families = dict.fromkeys(c.name.partition("/")[0] for c in changes)
+        known = [*families, *(c.name for c in changes)]
+        close = suggestion(gate.figure, known)
+        hint = close if close.startswith("Did") else f"Known: {', '.join(families)}."
+        raise UsageError(f"there is no figure '{gate.figure}' in these runs", hint)
+    broken = []
+    for change in meant:
+        if change.a is None or change.b is None:
+            lacking = runs[0] if change.a is None else runs[1]
+            raise UsageError(
+                f"{change.name} is missing in {lacking}: '{gate.text}' cannot be checked",
+                "Run the stage that measures it, or name a figure that both have.",
+            )
+        if gate.is_broken(change):
+            assert change.change is not None
+            broken.append(Broken(gate.text, change.name, change.change, change.percent))
+    return broken
+
+
+def changes_between(a: Sequence[Figure], b: Sequence[Figure]) -> list[Change]:
+    """In the order of the first, then what only the second has."""
+    first, second = ({f.name: f for f in figures} for figures in (a, b))
+    return [_change(first.get(name), second.get(name)) for name in {**first, **second}]
+
+
+def _change(a: Figure | None, b: Figure | None) -> Change:
+    known = a or b
+    assert known is not None
+    if a is None or b is None:
+        return Change(known.name, known.better, a, b, None, None, MISSING, None)
+    change = b.value - a.value
+    beyond = None
+    if a.low is not None and a.high is not None and b.low is not None and b.high is not None:
+        beyond = b.low > a.high or b.high < a.low
+    verdict = SAME
+    if change:
+        verdict = BETTER if (change > 0) == (known.better == HIGHER) else WORSE
+    percent = 100 * change / abs(a.value) if a.value else None
+    return Change(known.name, known.better, a, b, change, percent, verdict, beyond)
+
+
+# ---- Figures of a run -------------------------------------------------------
+
+
+def figures_of(run: Run) -> list[Figure]:
+    """All that is up to date."""
+    found: list[Figure] = []
+    for stage in run.records():
+        if run.state(stage).status == "done":
+            found += _figures(run, stage)
+    return found
+
+
+def _figures(run: Run, stage: str) -> list[Figure]:
+    kind, _, target = stage.partition("/")
+    if kind == "quantize":
+        report = read_json(run.path("quantize/report.json"))
+        accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
+        return [*accuracy, *_detection(report["detection"], kind)]
+    if kind == "calibrate" and run.is_attached:
+        report = read_json(run.path("calibrate/calibration.json"))["report"]
+        accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
+        return [*accuracy, *_detection(report["detection"], kind)]
+    if kind == "flash":
+        path = run.path(f"build/{target}/size.json")
+        size = read_json(path)["size"] if path.is_file() else {}
+        return [
+            *_figure(f"flash/{target}", size.get("flash_bytes"), LOWER),
+            *_figure(f"ram/{target}", size.get("ram_bytes"), LOWER),
+        ]
+    if kind == "bench":
+        record = run.record(stage)
+        assert record is not None
+        report = read_json(run.path(next(iter(record["outputs"]))))
+        return [
+            *_figure(f"{report['counter']}/{target}", report["timing"]["mean"], LOWER),
+            *_figure(f"overhead/{target}", report["heads_overhead"], LOWER),
+            *_figure(f"stack/{target}", report["stack"]["used_bytes"], LOWER),
+            *_figure(f"bit-exact/{target}", report["bit_exact"] / report["inputs"], HIGHER),
+        ]
+    if kind == "eval":
+        sources = read_json(run.path("eval/eval.json"))["sources"]
+        return [f for name, source in sources.items() for f in _evaluated(name, source)]
+    return []
+
+
+def _detection(report: Mapping[str, Any], stage: str) -> list[Figure]:
+    found = []
+    for part, errors in report["errors"]["U"].items():
+        if isinstance(errors, Mapping):
+            name = f"{stage}/{part.replace('_', '-')}"
+            found += _figure(f"errors-auroc/{name}", errors["auroc"], HIGHER)
+            found += _figure(f"errors-aupr/{name}", errors["auprc"], HIGHER)
+    for name, scores in report["ood"].items():
+        found += _figure(f"ood-auroc/{stage}/{name}", scores["U"]["auroc"], HIGHER)
+    return found
+
+
+def _evaluated(source: str, report: Mapping[str, Any]) -> list[Figure]:
+    """Of SNAP, by a source of eval."""
+    method = next((m for m in report["methods"] if m["name"] == _SNAP), None)
+    if method is None or method["status"] != "done":
+        return []
+    found = _figure(f"accuracy/{source}", method["accuracy"], HIGHER)
+    for part in ("pooled", "per_cell", "clean") if method["errors"] else ():
+        name = f"{source}/{part.replace('_', '-')}"
+        found += _figure(f"errors-auroc/{name}", method["errors"][part]["auroc"], HIGHER)
+        found += _figure(f"errors-aupr/{name}", method["errors"][part]["aupr"], HIGHER)
+    for name, scores in method["ood"].items():
+        found += _figure(f"ood-auroc/{source}/{name}", scores["auroc"], HIGHER)
+    if method["events"]:
+        found += _figure(f"events-auprc/{source}", method["events"]["auprc"], HIGHER)
+        found += _figure(f"events-miss-rate/{source}", method["events"]["miss_rate"], LOWER)
+    for name, scores in method["selective"].items():
+        found += _figure(f"risk-90/{source}/{name}", scores["risk_90"], LOWER)
+        found += _figure(f"aurc/{source}/{name}", scores["aurc"], LOWER)
+    for what, parts in (("posterior", method["posterior"]), ("u", method["uncertainty"])):
+        for name, scores in (parts or {}).items():
+            for figure in ("nll", "brier", "ece"):
+                found += _figure(f"{what}-{figure}/{source}/{name}", scores[figure], LOWER)
+    return found
+
+
+def _figure(name: str, found: Any, better: str) -> list[Figure]:
+    """Of a number or an interval; none where it is undefined."""
+    interval = found if isinstance(found, Mapping) else {"value": found}
+    value = interval["value"]
+    if value is None:
+        return []
+    return [Figure(name, value, better, interval.get("low"), interval.get("high"))]

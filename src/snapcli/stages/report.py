@@ -1,0 +1,224 @@
+"""report: everything that a run holds, on one page -> report/index.html.
+
+Only what is up to date is shown; of the rest the page says which command makes it.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.emit import build_program
+from snapcli.errors import ArtifactError, SnapError
+from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
+from snapcli.report.page import page
+from snapcli.runs import Run, disk_errors, folder_of, read_json, whole_file
+from snapcli.stages import bench_report, eval_report, export_c, stream
+from snapcli.stages.deployed import deployed
+from snapcli.stages.recipe import CONFIG, run_recipe
+from snapcli.targets import load_target
+
+STAGE, FILE = "report", "index.html"
+SOURCES = ("float", "int8", "device")
+# As eval thins its streams.
+_STREAM_POINTS = 1000
+_COST_SCHEMA = 1
+_Q16, _Q24 = 2**16, 2**24
+
+
+@dataclass(frozen=True)
+class PageReport:
+    """shown: the stages whose results are on the page; missing: {piece: the command for it}."""
+
+    run: str
+    page: str
+    size_bytes: int
+    shown: tuple[str, ...]
+    missing: dict[str, str]
+
+
+def report(run: Run, output: Path | None = None) -> PageReport:
+    """output: a file to write instead of the one in the run."""
+    reader = _Reader(run)
+    contents = reader.contents()
+    text = page(contents)
+    if output is None:
+        with run.write(STAGE, after=tuple(reader.shown)) as out:
+            (out / FILE).write_text(text, "utf-8")
+        place = run.path(f"{STAGE}/{FILE}")
+    else:
+        place = output
+        with disk_errors(output, "--output"), whole_file(output) as partial:
+            partial.write_text(text, "utf-8")
+    return PageReport(
+        run=run.name,
+        page=str(place),
+        size_bytes=len(text.encode()),
+        shown=tuple(reader.shown),
+        missing=reader.missing,
+    )
+
+
+@dataclass
+class _Reader:
+    """Reads what is up to date, and remembers what it read and what was not there."""
+
+    run: Run
+    shown: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def contents(self) -> Contents:
+        run = self.run
+        recipe = run_recipe(run)
+        evaluation = self._json("eval", "eval/eval.json", eval_report.SCHEMA)
+        found = Contents(
+            run=run.name,
+            model=Path(recipe.attach.model).name if run.is_attached else recipe.train.backbone,
+            dataset=recipe.attach.data if run.is_attached else recipe.train.dataset,
+            missing=self.missing,
+            evaluation=evaluation,
+            cost=self._json("cost", "cost/cost.json", _COST_SCHEMA),
+            taps=None if run.is_attached else self._json("taps", "taps/taps.json"),
+            detection=self._detection(),
+            sizes=self._of_targets("flash", self._size),
+            benches=self._of_targets("bench", self._bench),
+            arenas=self._of_targets("export-c", self._arena),
+            streams=self._of_targets("stream", self._stream),
+            ablations=self._ablations(),
+            made=[self._made(s, record) for s, record in run.records().items() if s != STAGE],
+            recipe=run.path(CONFIG).read_text("utf-8"),
+        )
+        # An attached model has no float.
+        possible = SOURCES[1:] if run.is_attached else SOURCES
+        for source in possible if evaluation else ():
+            if source not in evaluation["sources"]:
+                command = f"{run.remedy('eval')} --on {source}"
+                self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
+        return found
+
+    def _is_there(self, stage: str) -> bool:
+        """Whether a stage is up to date; if not, that is noted."""
+        state = self.run.state(stage)
+        if state.status == "done":
+            self.shown.append(stage)
+            return True
+        detail = "not there yet" if state.status == "missing" else state.detail
+        self._lack(stage, f"is {detail}", state.origin)
+        return False
+
+    def _lack(self, stage: str, why: str, origin: str | None = None) -> None:
+        self.missing[stage] = f"{stage} {why}. Run: {self.run.remedy(origin or stage)}"
+
+    def _json(self, stage: str, path: str, schema: int | None = None) -> Any:
+        """Of a stage; None unless it is up to date and, where one is given, of that schema."""
+        return self._read(stage, self.run.path(path), schema) if self._is_there(stage) else None
+
+    def _read(self, stage: str, path: Path, schema: int | None) -> Any:
+        """None, which is noted, if it is of another schema."""
+        found = read_json(path)
+        if schema is None or found.get("schema") == schema:
+            return found
+        self.shown.remove(stage)
+        self._lack(stage, "was stored by another version of snap")
+        return None
+
+    def _detection(self) -> Any:
+        """Of the integers that a device computes."""
+        if self.run.is_attached:
+            found = self._json("calibrate", "calibrate/calibration.json")
+            return found["report"]["detection"] if found else None
+        found = self._json("quantize", "quantize/report.json")
+        return found["detection"] if found else None
+
+    def _of_targets(self, kind: str, read: Callable[[str], Any]) -> dict[str, Any]:
+        """{target: what was read}, of all that are up to date and can be read."""
+        default = f"{kind}/{run_recipe(self.run).export_c.target}"
+        stages = [stage for stage in self._made_of(kind) or [default] if self._is_there(stage)]
+        found = {stage.partition("/")[2]: read(stage) for stage in stages}
+        return {target: value for target, value in found.items() if value is not None}
+
+    def _made_of(self, kind: str) -> list[str]:
+        return [stage for stage in self.run.records() if stage.partition("/")[0] == kind]
+
+    def _outputs(self, stage: str, suffix: str) -> list[Path]:
+        record = self.run.record(stage)
+        assert record is not None
+        return [self.run.path(name) for name in record["outputs"] if name.endswith(suffix)]
+
+    def _size(self, stage: str) -> Any:
+        return read_json(self.run.path(folder_of(stage)) / "size.json")
+
+    def _bench(self, stage: str) -> Any:
+        return self._read(stage, self._outputs(stage, ".json")[0], bench_report.SCHEMA)
+
+    def _arena(self, stage: str) -> Arena | None:
+        """Planned again as export-c did: its files hold offsets, not lifetimes."""
+        exported = self._read(stage, self.run.path(stage) / export_c.REPORT, export_c.SCHEMA)
+        if exported is None:
+            return None
+        body = deployed(self.run).monitor.body
+        target = load_target(exported["target"])
+        try:
+            kernels, _ = export_c.kernel_set(exported["kernels"], None, target.has_dsp)
+        except SnapError as error:
+            self.missing[stage] = f"The arena of {stage} cannot be drawn: {error.message}."
+            return None
+        program = build_program(body.graph, body, kernels)
+        plan = program.full
+        if plan.arena_bytes != exported["arena_bytes"]:
+            self._lack(stage, "was stored by another version of snap")
+            return None
+        return Arena(
+            kernels=exported["kernels"],
+            arena_bytes=plan.arena_bytes,
+            steps=("(input)", *(step.label for step in program.steps), "(output)"),
+            buffers=tuple(
+                Placed(b.name, b.size_bytes, plan.offsets[b.name], b.first, b.last)
+                for b in plan.buffers
+            ),
+        )
+
+    def _stream(self, stage: str) -> DeviceStream | None:
+        path = self._outputs(stage, ".npz")[0]
+        played = self._read(stage, path.with_suffix(".json"), stream.SCHEMA)
+        if played is None:
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                score = arrays["uncertainty_q16"] / _Q16
+                threshold = arrays["threshold_q24"] / _Q24
+                abstained = arrays["abstain"]
+        except (OSError, ValueError, KeyError):
+            remedy = f"Run: {self.run.remedy(stage)}"
+            raise ArtifactError(f"{path} cannot be read", remedy) from None
+        return DeviceStream(
+            report=played,
+            score=tuple(_thinned(score).tolist()),
+            threshold=tuple(_thinned(threshold).tolist()),
+            abstained=tuple(_thinned(abstained).tolist()),
+        )
+
+    def _ablations(self) -> list[Any]:
+        stages = [stage for stage in self._made_of("ablate") or ["ablate"] if self._is_there(stage)]
+        return [read_json(path) for stage in stages for path in self._outputs(stage, ".json")]
+
+    def _made(self, stage: str, record: Mapping[str, Any]) -> Made:
+        state = self.run.state(stage)
+        return Made(
+            stage=stage,
+            state="done" if state.status == "done" else state.detail,
+            command=shlex.join(record["argv"]),
+            seed=record["seed"],
+            versions=record["versions"],
+            outputs=record["outputs"],
+        )
+
+
+def _thinned(values: NDArray[Any]) -> NDArray[Any]:
+    """At most so many points: the largest of each group of neighbours."""
+    step = -(-len(values) // _STREAM_POINTS)
+    return np.maximum.reduceat(values, np.arange(0, len(values), step)) if step else values
