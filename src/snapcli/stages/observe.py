@@ -12,12 +12,14 @@ from snapcli import fixedpoint as fx
 from snapcli.baselines.last_layer import LastLayer
 from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.data.dataset import Inputs
+from snapcli.errors import ArtifactError
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8
 from snapcli.graph.body import Body, RawScores
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.decision import ONE_Q16
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import Monitor
+from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
 
 Outputs = dict[str, Array]
@@ -179,8 +181,9 @@ def _surprisal_q16(
 
 def _last_of(graph: Graph, logits: str) -> tuple[FullyConnectedS8, str] | None:
     """The layer of weights that gives the logits and the tensor it reads."""
-    stored = graph.stored(logits)
-    layer = next((one for one in graph.layers if one.target == stored), None)
-    if layer is None or not isinstance(layer.kernel, FullyConnectedS8):
+    try:
+        layer = last_layer(graph, logits)
+    except ArtifactError:
         return None
+    assert isinstance(layer.kernel, FullyConnectedS8)
     return layer.kernel, layer.sources[0]
