@@ -100,7 +100,7 @@ def played(split: str, seed: int) -> Played:
         parts.append(made_batch(y, _STRANGE if foreign else _SHIFT[severity], seed + 50 + i))
         segments.append(Segment(kind, condition, severity, np.arange(count), first))
         first += count
-    normal = made_batch(labels(600, seed + 9), 0.0, seed + 99)
+    normal = made_batch(labels(2000, seed + 9), 0.0, seed + 99)
     return Played(tuple(segments), tuple(parts), normal)
 
 

@@ -101,7 +101,7 @@ def test_a_channel_that_never_changes_is_no_division_by_zero() -> None:
     method.fit(batch, Dev(batch, {}))
     for shrinkage in (0.0, 1e-3):
         assert np.all(np.isfinite(at(method, shrinkage, (1.0,)).score(batch)))
-    moved = of_tap(x + [[0.0, 0.1, 0.0]], batch.y)
+    moved = of_tap(x + np.array([0.0, 0.1, 0.0]), batch.y)
     assert method.score(moved).min() > method.score(batch).max()
 
 
