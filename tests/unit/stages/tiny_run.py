@@ -73,10 +73,11 @@ def play(run: Run, split: str = "test", target: str = "qemu-m4") -> str:
     """As if a device had answered the first frames of a stream; the stage."""
     plan, monitor = build_stream(tiny_dataset(True), split, 0), tiny_monitor()
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
-    found = [monitor.run(tensor.quantize(frames.x)) for frames in plan.frames()]
+    segments = [s for s in plan.segments if s.first < PLAYED_FRAMES]
+    found = [monitor.run(tensor.quantize(plan.inputs(segment))) for segment in segments]
     names = ("logits", "surprisal_q16", "uncertainty_q16")
     log = {n: np.concatenate([getattr(f, n) for f in found])[:PLAYED_FRAMES] for n in names}
-    label = np.concatenate([plan.labels(s) for s in plan.segments])[:PLAYED_FRAMES]
+    label = np.concatenate([plan.labels(s) for s in segments])[:PLAYED_FRAMES]
 
     def arrays(path: Path) -> None:
         with path.open("wb") as file:
