@@ -17,7 +17,7 @@ from tests.conftest import need
 from tests.golden import tflite_op as op
 from tests.unit.tiny_monitor import random_inputs, tiny_body, tiny_monitor, tiny_ops
 
-COUNT = 700  # more than one chunk
+COUNT = 200  # more than one chunk
 
 
 def shown(monitor: Monitor, **further: Body) -> tuple[IntegerNetwork, np.ndarray, dict]:
