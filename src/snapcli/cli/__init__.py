@@ -44,6 +44,7 @@ def _register() -> None:
         bench,
         calibrate,
         compare,
+        cost,
         data,
         demo,
         doctor,
@@ -65,7 +66,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    shown = (eval, report, compare, show, monitor, inspect)
+    shown = (eval, cost, report, compare, show, monitor, inspect)
     around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
