@@ -92,6 +92,8 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
 
 def _check(run: Run, options: EvalOptions) -> None:
     """What the run cannot have, before anything long begins."""
+    if not run.is_attached:
+        run.inputs("train")
     if run.is_attached and {TRAINED, "all", *variants.names()} & set(options.methods):
         raise UsageError(
             f"{run.name} holds a finished model: no variant of it can be trained",
