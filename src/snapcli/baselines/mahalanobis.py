@@ -61,8 +61,10 @@ class Mahalanobis(SinglePass):
         # A channel that never changes in training says nothing finite.
         usual = float(variance.mean()) or 1.0
         scale = 1.0 / np.maximum(variance + self.shrinkage_ * usual, 1e-9 * usual)
-        means = self.means_[tap]
-        # Expanded, for [n, classes, channels] would not fit.
+        # Expanded, for [n, classes, channels] would not fit; from the middle of the classes, for
+        # the squares of what lies far from zero would drown the differences.
+        middle = self.means_[tap].mean(axis=0)
+        means, pooled = self.means_[tap] - middle, pooled - middle
         square = (pooled**2 @ scale)[:, None] + (means**2 @ scale)[None]
         distance = square - 2.0 * (pooled * scale) @ means.T
         return np.maximum(distance, 0.0) / len(scale)

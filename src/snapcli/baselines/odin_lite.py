@@ -1,7 +1,10 @@
 """ODIN without its perturbation of inputs: a softmax flattened by a large temperature."""
 
-from snapcli.baselines.method import Array, Batch, Dev, SinglePass, softmax
+from scipy.special import expit
+
+from snapcli.baselines.method import Array, Batch, Dev, SinglePass
 from snapcli.baselines.tuning import chosen_from, errors_found
+from snapcli.score.confidence import error_logit
 
 _TEMPERATURES = (1.0, 10.0, 100.0, 1000.0)
 
@@ -22,4 +25,5 @@ class OdinLite(SinglePass):
         self.temperature_ = self.tuning_.chosen["temperature"]
 
     def score(self, batch: Batch) -> Array:
-        return 1.0 - softmax(batch.logits, self.temperature_).max(axis=-1)
+        # As max-probability computes it: at T = 1 the two are the same.
+        return expit(error_logit(batch.logits, self.temperature_))

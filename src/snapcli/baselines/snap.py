@@ -105,6 +105,10 @@ class Deployed(Snap):
     # Nothing of U is fitted here.
     learns_shift = False
 
+    def fit(self, train: Batch, dev: Dev) -> None:
+        """The temperature alone, by which the other classes share U."""
+        self.temperature_ = fit_temperature(dev.clean.logits, dev.clean.y)
+
     def score(self, batch: Batch) -> Array:
         return batch.outputs[UNCERTAINTY]
 

@@ -70,28 +70,28 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
     settings = {"limit": limit, "replicates": options.replicates, "streams": options.streams}
     before = _before(run, settings)
     table = _Table(run, Evaluation(dataset, limit), options, names, on_progress)
-    found = {source: table.source(source) for source in _sources(run, options.on)}
-    sources = {
-        source: _merged(found.get(source), before.get(source))
-        for source in SOURCES
-        if source in found or source in before
-    }
     report = EvalReport(
         schema=SCHEMA,
         run=run.name,
         dataset=dataset.name,
         model=recipe.attach.model if run.is_attached else recipe.train.backbone,
         seed=recipe.train.seed,
-        sources=sources,
+        sources=before,
         **settings,
     )
-    with run.write(STAGE, after=_after(run, sources)) as out:
-        write_json(out / FILE, asdict(report))
+    # Written after every source: whoever interrupts a long eval keeps what it has found.
+    for source in _sources(run, options.on):
+        found = {**report.sources, source: _merged(table.source(source), before.get(source))}
+        report = replace(report, sources={name: found[name] for name in SOURCES if name in found})
+        with run.write(STAGE, after=_after(run, report.sources)) as out:
+            write_json(out / FILE, asdict(report))
     return report
 
 
 def _check(run: Run, options: EvalOptions) -> None:
     """What the run cannot have, before anything long begins."""
+    if not run.is_attached:
+        run.inputs("train")
     if run.is_attached and {TRAINED, "all", *variants.names()} & set(options.methods):
         raise UsageError(
             f"{run.name} holds a finished model: no variant of it can be trained",
@@ -141,11 +141,9 @@ def _before(run: Run, settings: Mapping[str, int]) -> dict[str, SourceFigures]:
     return report_from_dict(values).sources if same else {}
 
 
-def _merged(now: SourceFigures | None, before: SourceFigures | None) -> SourceFigures:
-    if now is None or before is None:
-        found = now or before
-        assert found is not None
-        return found
+def _merged(now: SourceFigures, before: SourceFigures | None) -> SourceFigures:
+    if before is None:
+        return now
     earlier = {m.name: m for m in before.methods if m.status == "done"}
     methods = tuple(m if m.status == "done" else earlier.get(m.name, m) for m in now.methods)
     return replace(now, methods=methods)

@@ -27,6 +27,7 @@ SINGLE_PASS = (
     *(SNAP, "snap-s", *_MAPS, *_HEADS, "hybrid"),
 )
 _LINK = "the link sends logits, surprisals and U alone"
+_NO_HEADS = "the run has no such heads, or its int8 graph does not show their taps"
 _NO_LAST = "the logits do not come from a fully connected layer"
 
 
@@ -60,7 +61,7 @@ def single_pass(network: Network) -> dict[str, Make | str]:
         elif kind in network.heads:
             found[name] = partial(Snap, name, "auto", surprisal_by(kind))
         else:
-            found[name] = "an attached model has Gaussian heads alone"
+            found[name] = _NO_HEADS
     return {name: found[name] for name in SINGLE_PASS}
 
 
