@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from snapcli.baselines.method import LOGITS, Batch, Dev
+from snapcli.baselines.method import LOGITS, Array, Batch, Dev, SinglePass
 from snapcli.baselines.tuning import chosen_from, errors_found
 from tests.unit.made_evidence import made_dev
 
@@ -33,15 +34,26 @@ def test_where_no_value_is_a_number_the_first_is_taken() -> None:
     assert math.isnan(tuning.score)
 
 
-def test_errors_are_those_of_all_dev_data() -> None:
+class Margin(SinglePass):
+    """Anything with a score and answers of its own: here it takes the least likely class."""
+
+    name = "margin"
+
+    def score(self, batch: Batch) -> Array:
+        return np.ptp(batch.logits, axis=-1)
+
+    def answers(self, batch: Batch) -> NDArray[np.int64]:
+        return batch.logits.argmin(axis=-1)
+
+
+def test_errors_are_the_methods_own_on_all_dev_data() -> None:
     dev = made_dev()
-    batches = dev.batches()
-    scores = [np.random.default_rng(i).normal(size=len(b)) for i, b in enumerate(batches)]
-    wrong = np.concatenate([b.logits.argmax(axis=-1) != b.y for b in batches])
-    expected = roc_auc_score(wrong, np.concatenate(scores))
-    assert errors_found(scores.__getitem__, dev) == pytest.approx(expected)
+    logits = np.concatenate([b.logits for b in dev.batches()])
+    wrong = logits.argmin(axis=-1) != np.concatenate([b.y for b in dev.batches()])
+    expected = roc_auc_score(wrong, np.ptp(logits, axis=-1))
+    assert errors_found(Margin(), dev) == pytest.approx(expected)
 
 
 def test_without_an_error_nothing_can_be_told() -> None:
-    batch = Batch({LOGITS: np.eye(3)}, np.arange(3))
-    assert math.isnan(errors_found(lambda i: np.arange(3.0), Dev(batch, {})))
+    batch = Batch({LOGITS: -np.eye(3)}, np.arange(3))
+    assert math.isnan(errors_found(Margin(), Dev(batch, {})))
