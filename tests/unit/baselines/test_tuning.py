@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from snapcli.baselines.method import LOGITS, Batch, Dev
+from snapcli.baselines.method import LOGITS, Array, Batch, Dev, SinglePass
 from snapcli.baselines.tuning import chosen_from, errors_found
-from tests.unit.made_evidence import made_dev
 
 
 def test_the_best_of_all_combinations() -> None:
@@ -33,15 +33,38 @@ def test_where_no_value_is_a_number_the_first_is_taken() -> None:
     assert math.isnan(tuning.score)
 
 
-def test_errors_are_those_of_all_dev_data() -> None:
-    dev = made_dev()
-    batches = dev.batches()
-    scores = [np.random.default_rng(i).normal(size=len(b)) for i, b in enumerate(batches)]
-    wrong = np.concatenate([b.logits.argmax(axis=-1) != b.y for b in batches])
-    expected = roc_auc_score(wrong, np.concatenate(scores))
-    assert errors_found(scores.__getitem__, dev) == pytest.approx(expected)
+class Given(SinglePass):
+    """Its answers and scores are outputs of the batch."""
+
+    name = "given"
+
+    def score(self, batch: Batch) -> Array:
+        return batch.outputs["score"]
+
+    def answers(self, batch: Batch) -> NDArray[np.int64]:
+        return batch.outputs["answer"].astype(np.int64)
+
+
+def test_errors_are_the_methods_own_over_all_dev_data() -> None:
+    rng = np.random.default_rng(0)
+
+    def batch(count: int) -> Batch:
+        answer = rng.integers(0, 3, count).astype(float)
+        outputs = {
+            LOGITS: np.eye(3)[[0] * count],
+            "answer": answer,
+            "score": rng.normal(size=count),
+        }
+        return Batch(outputs, rng.integers(0, 3, count))
+
+    dev = Dev(batch(40), {("fog", 1): batch(30), ("fog", 2): batch(20)})
+    parts = [dev.clean, *dev.corrupted.values()]
+    wrong = np.concatenate([b.outputs["answer"] != b.y for b in parts])
+    expected = roc_auc_score(wrong, np.concatenate([b.outputs["score"] for b in parts]))
+    assert errors_found(Given(), dev) == pytest.approx(expected)
 
 
 def test_without_an_error_nothing_can_be_told() -> None:
-    batch = Batch({LOGITS: np.eye(3)}, np.arange(3))
-    assert math.isnan(errors_found(lambda i: np.arange(3.0), Dev(batch, {})))
+    y = np.arange(3)
+    batch = Batch({LOGITS: np.eye(3), "answer": y.astype(float), "score": y.astype(float)}, y)
+    assert math.isnan(errors_found(Given(), Dev(batch, {})))
