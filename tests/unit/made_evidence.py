@@ -10,7 +10,7 @@ from snapcli.baselines.last_layer import LastLayer
 from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import FOREIGN, Segment
-from snapcli.stages.evidence import Evidence, Played, taken
+from snapcli.stages.evidence import Evidence, Played
 
 CLASSES, CHANNELS = 4, 8
 TAPS = ("early", "late")
@@ -102,7 +102,3 @@ def played(split: str, seed: int) -> Played:
         first += count
     normal = made_batch(labels(2000, seed + 9), 0.0, seed + 99)
     return Played(tuple(segments), tuple(parts), normal)
-
-
-def first_of(batch: Batch, count: int) -> Batch:
-    return taken(batch, np.arange(count))

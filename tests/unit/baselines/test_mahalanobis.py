@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
@@ -59,6 +59,7 @@ def test_shrinkage_and_weights_find_most_errors_of_dev() -> None:
     assert found[method.shrinkage_, tuple(method.weights_)] == pytest.approx(max(found.values()))
 
 
+@settings(max_examples=15)
 @given(
     st.lists(st.floats(0.01, 100), min_size=3, max_size=3),
     st.lists(st.floats(-100, 100), min_size=3, max_size=3),

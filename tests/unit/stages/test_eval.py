@@ -91,6 +91,22 @@ def test_a_damaged_table_is_not_built_upon(run: Run) -> None:
     assert "entropy" not in done(found)
 
 
+def test_a_source_that_was_judged_stays_when_the_next_is_interrupted(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(run)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snapcli.stages.eval.device_evidence", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(run, QUICK)
+    assert run.state("eval").status == "done"
+    found = evaluate(run, replace(QUICK, methods=("energy",), on=("int8",)))
+    assert done(found) == {"max-probability", "snap", "entropy", "energy"}
+
+
 # ---- What is refused --------------------------------------------------------
 
 
