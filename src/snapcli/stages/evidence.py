@@ -14,7 +14,7 @@ from snapcli.progress import OnProgress
 from snapcli.stages.observe import Outputs
 
 # Apart from those of the test streams: no noise that a threshold was set by comes again.
-_DEV_SEED = 1000
+DEV_SEED = 1000
 # Training examples that class means come from, evenly spaced.
 _TRAIN_EXAMPLES = 5000
 Observe = Callable[[Inputs], Outputs]
@@ -118,7 +118,7 @@ def planned(dataset: Dataset, streams: int) -> list[Stream]:
     if not dataset.corruptions or not streams:
         return []
     tests = [build_stream(dataset, "test", seed) for seed in range(streams)]
-    return [build_stream(dataset, "dev", _DEV_SEED), *tests]
+    return [build_stream(dataset, "dev", DEV_SEED), *tests]
 
 
 def normal_run(plan: Stream, clean: Batch) -> Batch:

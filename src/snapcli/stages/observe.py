@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ Outputs = dict[str, Array]
 class Network(Protocol):
     """What methods must know of a network. taps: the blocks whose pooled channels it shows; last:
     None where its logits do not come from a plain layer of weights; own_head: the kind of the
-    run's heads, heads: the kinds of further ones that it shows surprisals of."""
+    run's heads, heads: the kinds of further ones that it shows surprisals of. is_integer: whether
+    it shows U as the device has it."""
 
     @property
     def taps(self) -> tuple[str, ...]: ...
@@ -38,6 +39,8 @@ class Network(Protocol):
     def own_head(self) -> str: ...
     @property
     def heads(self) -> tuple[str, ...]: ...
+    @property
+    def is_integer(self) -> bool: ...
 
 
 def surprisal_by(kind: str) -> str:
@@ -55,6 +58,7 @@ class FloatNetwork:
     own_head: str
     statistics: str
     further: Mapping[str, list[Head]]
+    is_integer: ClassVar[bool] = False
 
     @property
     def taps(self) -> tuple[str, ...]:
@@ -113,6 +117,7 @@ class IntegerNetwork:
     monitor: Monitor
     own_head: str
     further: Mapping[str, Body]
+    is_integer: ClassVar[bool] = True
 
     @property
     def body(self) -> Body:

@@ -8,7 +8,7 @@ from snapcli.baselines.method import LOGITS
 from snapcli.data.dataset import Dataset, Inputs, Split
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import CLEAN_RUN_FRAMES, FOREIGN, build_stream
-from snapcli.stages.evidence import Evidence, collect
+from snapcli.stages.evidence import DEV_SEED, Evidence, collect
 
 # Every input is (number of the example, its split or OOD set, what was done to it).
 SPLITS = {"train": 0, "dev": 1, "test": 2, "strange": 3}
@@ -102,7 +102,7 @@ def test_training_examples_are_clean_and_evenly_spaced() -> None:
 def test_streams_show_the_frames_of_their_plan() -> None:
     evidence, _ = collected()
     assert (len(evidence.dev_streams), len(evidence.test_streams)) == (1, 2)
-    plans = [("dev", 0, evidence.dev_streams[0])]
+    plans = [("dev", DEV_SEED, evidence.dev_streams[0])]
     plans += [("test", seed, played) for seed, played in enumerate(evidence.test_streams)]
     for name, seed, played in plans:
         plan = build_stream(dataset(), name, seed)

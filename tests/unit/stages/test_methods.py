@@ -10,6 +10,7 @@ from snapcli.config import HEADS
 from snapcli.errors import UsageError
 from snapcli.stages.device_evidence import DeviceNetwork
 from snapcli.stages.methods import (
+    DEPLOYED,
     REFERENCE,
     SINGLE_PASS,
     SNAP,
@@ -30,6 +31,7 @@ class Made:
     last: LastLayer | None = None
     own_head: str = "gaussian"
     heads: tuple[str, ...] = ()
+    is_integer: bool = False
 
 
 def test_single_pass_names_them_all_and_no_trained_one() -> None:
@@ -62,7 +64,7 @@ def test_an_unknown_name_is_met_with_a_suggestion(wrong: str, meant: str) -> Non
 
 
 def test_every_method_can_be_made_and_has_its_name() -> None:
-    found = single_pass(Made(last=last_layer(), heads=tuple(HEADS[1:])))
+    found = single_pass(Made(last=last_layer(), heads=tuple(HEADS[1:]), is_integer=True))
     assert tuple(found) == SINGLE_PASS
     for name, make in found.items():
         assert not isinstance(make, str)
@@ -103,6 +105,11 @@ def test_over_the_link_come_logits_surprisals_and_u() -> None:
     assert {"max-probability", "energy", "snap-s", "snap-gated", "snap-student-t"} <= there
     assert not {"mahalanobis", "react", "ash", "hybrid", "snap-huber", "snap-gaussian"} & there
     assert "student-t" in str(found["snap-huber"])
-    make = found[SNAP]
+    make = found[DEPLOYED]
     assert not isinstance(make, str)
     assert isinstance(make(), Deployed)
+
+
+def test_the_float_model_has_no_u_of_the_device() -> None:
+    assert isinstance(single_pass(Made())[DEPLOYED], str)
+    assert not isinstance(single_pass(Made(is_integer=True))[DEPLOYED], str)
