@@ -318,6 +318,28 @@ static uint32_t run_lut_s8(const struct test_case *c, void **result)
     return c->bytes[1];
 }
 
+/* limit | x */
+static uint32_t run_clip_s8(const struct test_case *c, void **result)
+{
+    const struct snapuq_clip_s8 layer = {(int32_t)c->bytes[1], *(const int32_t *)c->blob[0]};
+    int8_t *output = *result = allocate(c->bytes[1]);
+    snapuq_clip_s8(&layer, in_place(c, output, layer.length), output);
+    return c->bytes[1];
+}
+
+/* length, kept, zero_point | x */
+static uint32_t run_ash_s8(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_ash_s8 layer = {s[0], s[1], s[2]};
+    int8_t *output = *result = allocate(c->bytes[1]);
+    const int8_t *input = in_place(c, output, (int32_t)c->bytes[1]);
+    for (uint32_t start = 0; start < c->bytes[1]; start += (uint32_t)layer.length) {
+        snapuq_ash_s8(&layer, input + start, output + start);
+    }
+    return c->bytes[1];
+}
+
 /* from, length, to | memory; the result is the memory afterwards */
 static uint32_t run_move_s8(const struct test_case *c, void **result)
 {
@@ -703,6 +725,37 @@ static uint32_t run_probability_q16(const struct test_case *c, void **result)
     return logits * (uint32_t)sizeof *output;
 }
 
+/* classes | log2_q15, probability_q16 */
+static uint32_t run_entropy_q16(const struct test_case *c, void **result)
+{
+    const int32_t classes = *(const int32_t *)c->blob[0];
+    const uint32_t *probability = c->blob[2];
+    const uint32_t batch = c->bytes[2] / (uint32_t)classes / sizeof *probability;
+    uint32_t *output = *result = allocate(batch * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        output[n] = snapuq_entropy_q16(probability + n * (uint32_t)classes, classes, c->blob[1]);
+    }
+    return batch * (uint32_t)sizeof *output;
+}
+
+/* members, classes | value_q16; every second average is written over its first member */
+static uint32_t run_average_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const uint32_t members = (uint32_t)s[0], classes = (uint32_t)s[1];
+    uint32_t *value = c->blob[1];
+    const uint32_t batch = c->bytes[1] / members / classes / sizeof *value;
+    uint32_t *output = *result = allocate(batch * classes * sizeof *output);
+    for (uint32_t n = 0; n < batch; ++n) {
+        uint32_t *mine = value + n * members * classes, *average = output + n * classes;
+        snapuq_average_q16(mine, s[0], s[1], n % 2 ? mine : average);
+        if (n % 2) {
+            memcpy(average, mine, classes * sizeof *average);
+        }
+    }
+    return batch * classes * (uint32_t)sizeof *output;
+}
+
 /* b0, b2, gates | slope_q16, theta_q16, tail_q16, input_q16, error_logit_q16 */
 static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
 {
@@ -774,6 +827,8 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_mul_s8,
     run_softmax_s8,
     run_lut_s8,
+    run_clip_s8,
+    run_ash_s8,
     run_move_s8,
     run_copy_s8,
     run_concatenation_s8,
@@ -796,6 +851,8 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_sigmoid_q16,
     run_confidence,
     run_probability_q16,
+    run_entropy_q16,
+    run_average_q16,
     run_map_gated_q16,
     run_map_logistic_q16,
     run_map_isotonic_q16,

@@ -308,6 +308,17 @@ class TapsOptions:
 
 
 @dataclass(frozen=True)
+class CostOptions:
+    """targets: those that every method is compiled for."""
+
+    targets: tuple[str, ...] = ("small-mcu", "big-mcu")
+    kernels: str = SNAP
+
+    def __post_init__(self) -> None:
+        _one_of("cost.kernels", self.kernels, KERNEL_SETS)
+
+
+@dataclass(frozen=True)
 class EvalOptions:
     """methods: names, single-pass, trained or all. on: of SOURCES (none given: those that exist).
     limit: examples of each corrupted condition and OOD set (0: as many as calibrate took).

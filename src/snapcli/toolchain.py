@@ -207,13 +207,32 @@ def build_library(
         sources, include_dirs = [*sources, port / "defaults.c"], [*include_dirs, port]
         objects = _compile(target, sources, include_dirs, defines, folder)
         _run([AR, "rcsD", archive, *objects], target, folder)
-        # Linked without a port, only to see what a linker would leave out.
-        link = ["-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections", "-Wl,-u,app_run"]
-        link += ["-Wl,-e,app_run", "-Wl,--unresolved-symbols=ignore-all"]
-        _run([GCC, *target.cpu_flags, *link, archive, "-o", "linked.elf"], target, folder)
-        text, data, bss = _object_sizes(["linked.elf"], folder)
+        flash_bytes, ram_bytes = linked_bytes(target, [archive], "app_run", folder)
         os.replace(folder / archive, out_dir / archive)
-    return Library(out_dir / archive, text + data, data + bss)
+    return Library(out_dir / archive, flash_bytes, ram_bytes)
+
+
+def linked_bytes(
+    target: Target, objects: Sequence[str | Path], entry: str, folder: Path
+) -> tuple[int, int]:
+    """(flash, RAM without the stack) of all that the function `entry` reaches.
+
+    Linked without a port, only to see what a linker would leave out.
+    """
+    link = ["-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections", f"-Wl,-u,{entry}"]
+    link += [f"-Wl,-e,{entry}", "-Wl,--unresolved-symbols=ignore-all"]
+    linked = [*map(str, objects), "-o", "linked.elf"]
+    _run([GCC, *target.cpu_flags, *link, *linked], target, folder)
+    text, data, bss = _object_sizes(["linked.elf"], folder)
+    return text + data, data + bss
+
+
+def compile_objects(
+    target: Target, sources: Sequence[Path], include_dirs: Sequence[Path], folder: Path
+) -> list[Path]:
+    """The object files of the sources, in a new folder."""
+    folder.mkdir(parents=True)
+    return [folder / name for name in _compile(target, sources, include_dirs, {}, folder)]
 
 
 def _fill_crc(elf: Path, binary: Path) -> bytes:
@@ -322,12 +341,13 @@ def build_semihosted(
     include_dirs: Sequence[Path],
     folder: Path,
     counted: bool = False,
+    compiled: Sequence[Path] = (),
 ) -> Sequence[str]:
     """The command that runs the program in the target's emulator.
 
     It reads and writes files of the folder it is started in. The emulated board has more
     memory than the target's limits. counted: an instruction takes a nanosecond, so that the
-    port's counter, which is linked, counts them.
+    port's counter, which is linked, counts them. compiled: object files of the program.
     """
     machine = emulated_machine(target)
     find_tool(QEMU)
@@ -338,7 +358,7 @@ def build_semihosted(
         port = firmware_dir() / "port"
         sources = [*sources, port / target.port / "port.c", port / "defaults.c"]
         include_dirs = [*include_dirs, port]
-    objects = _compile(target, sources, include_dirs, {}, folder)
+    objects = [*map(str, compiled), *_compile(target, sources, include_dirs, {}, folder)]
     link = ["--specs=rdimon.specs", "-Wl,--gc-sections", f"-T{startup / 'mps2.ld'}"]
     _run([GCC, *target.cpu_flags, *link, *objects, "-o", str(elf)], target, folder)
     arguments = ["-M", machine, "-nographic", "-monitor", "none", "-serial", "none"]

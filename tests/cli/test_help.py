@@ -22,6 +22,7 @@ COMMANDS = (
         "run",
         "attach",
         "taps",
+        "cost",
         "show",
         "report",
         "compare",

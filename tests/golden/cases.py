@@ -8,7 +8,9 @@ import numpy as np
 
 from snapcli.fixedpoint import (
     AddS8,
+    AshS8,
     Budget,
+    ClipS8,
     ConvAddS8,
     ConvS8,
     CopyS8,
@@ -39,10 +41,13 @@ from snapcli.fixedpoint import (
     add_multipliers,
     add_s8,
     argmax_s8,
+    ash_s8,
     average_pool_s8,
+    average_q16,
     broadcast_copy,
     budget_of,
     budget_run,
+    clip_s8,
     concatenation_of,
     concatenation_s8,
     confidence_of,
@@ -54,6 +59,7 @@ from snapcli.fixedpoint import (
     dequantize_s8_f32,
     doubt_q16,
     energy_q16,
+    entropy_q16,
     error_logit_q16,
     exp_q16,
     free_energy_q16,
@@ -1214,6 +1220,75 @@ class Probability:
 
 
 @dataclass(frozen=True)
+class Entropy:
+    """entropy_q16 of random probabilities, of one that is certain, of equal ones, and of 0."""
+
+    name: str
+    seed: int
+    classes: int
+    kernel: str = "entropy_q16"
+
+    def vectors(self) -> Vectors:
+        drawn = np.random.default_rng(self.seed).dirichlet(np.full(self.classes, 0.3), 60)
+        drawn[0], drawn[0, 0], drawn[1] = 0, 1, 1 / self.classes
+        probability = np.rint(65536 * drawn).astype(np.uint32)
+        probability[2] = 0
+        arrays = [log2_q15_table(), probability]
+        return Vectors(self.kernel, [self.classes], arrays, entropy_q16(probability))
+
+
+@dataclass(frozen=True)
+class Average:
+    """average_q16 of random numbers up to 65536, which all members reach in the first."""
+
+    name: str
+    seed: int
+    members: int
+    classes: int = 5
+    kernel: str = "average_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        value = rng.integers(0, 65537, (20, self.members, self.classes)).astype(np.uint32)
+        value[0] = 65536
+        return Vectors(self.kernel, [self.members, self.classes], [value], average_q16(value))
+
+
+@dataclass(frozen=True)
+class Clip:
+    """clip_s8 of all int8 numbers, in place."""
+
+    name: str
+    limit: int
+    kernel: str = "clip_s8"
+
+    def vectors(self) -> Vectors:
+        x = np.arange(-128, 128).astype(np.int8)
+        return Vectors(self.kernel, [self.limit], [x], clip_s8(ClipS8(256, self.limit), x))
+
+
+@dataclass(frozen=True)
+class Ash:
+    """ash_s8 of a batch; values: how many different ones there are, few for ties."""
+
+    name: str
+    seed: int
+    length: int
+    kept: int
+    zero_point: int = -128
+    values: int = 256
+    batch: int = 20
+    kernel: str = "ash_s8"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        x = rng.integers(-128, -128 + self.values, (self.batch, self.length)).astype(np.int8)
+        layer = AshS8(self.length, self.kept, self.zero_point)
+        scalars = [self.length, self.kept, self.zero_point]
+        return Vectors(self.kernel, scalars, [x], ash_s8(layer, x))
+
+
+@dataclass(frozen=True)
 class Map:
     """A map of random and extreme scores and confidences. rising: "surprise" or "confidence", the
     one that ascends while the other stands still, or "both": U must not fall."""
@@ -1774,6 +1849,23 @@ C_CASES: list[Case] = [
     Logits("many", 265, classes=200, alpha_q16=65536),
     Logits("flat", 266, step=1e-6),
     Logits("sharp", 267, step=5.0),
+    Clip("all", -128),
+    Clip("middle", 3),
+    Clip("nothing", 127),
+    Ash("plain", 490, 64, 6),
+    Ash("ties", 491, 64, 6, values=3),
+    Ash("equal", 492, 33, 5, values=1),
+    Ash("length_1", 493, 1, 1, batch=1),
+    Ash("in_place", 494, 256, 26, batch=1),
+    Ash("all_kept", 495, 17, 17),
+    Ash("negative_sum", 496, 40, 4, zero_point=100),
+    Ash("saturates", 497, 100, 1),
+    Entropy("plain", 500, 10),
+    Entropy("two", 501, 2),
+    Entropy("many", 502, 300),
+    Average("three", 510, 3),
+    Average("one", 511, 1),
+    Average("many", 512, 1000, classes=2),
     Probability("plain", 480, 10, 0.11),
     Probability("one", 481, 1, 0.2),
     Probability("many", 482, 300, 1e-3),

@@ -161,6 +161,24 @@ struct snapuq_lut_s8 {
 
 void snapuq_lut_s8(const struct snapuq_lut_s8 *layer, const int8_t *input, int8_t *output);
 
+/* No element above the limit: the features of ReAct. May be in place. */
+struct snapuq_clip_s8 {
+    int32_t length;
+    int32_t limit; /* [-128, 127] */
+};
+
+void snapuq_clip_s8(const struct snapuq_clip_s8 *layer, const int8_t *input, int8_t *output);
+
+/* The largest elements, of equal ones the first, become the sum of all / kept, the others zero:
+ * the features of ASH-B. May be in place. */
+struct snapuq_ash_s8 {
+    int32_t length;     /* at most 2^22 */
+    int32_t kept;       /* [1, length] */
+    int32_t zero_point;
+};
+
+void snapuq_ash_s8(const struct snapuq_ash_s8 *layer, const int8_t *input, int8_t *output);
+
 /* output[out_start + sum_k i[k] * out_step[k]] = input[in_start + sum_k i[k] * in_step[k]]
  * for all 0 <= i[k] < count[k]: TRANSPOSE, STRIDED_SLICE, a part of a SPLIT, BROADCAST_TO, an
  * input of a CONCATENATION. Steps may be negative; input and output do not overlap. */
@@ -396,6 +414,15 @@ uint32_t snapuq_doubt_q16(const struct snapuq_confidence *confidence, const int8
  * probability_q16 [classes]. */
 void snapuq_probability_q16(const int8_t *logits, int32_t classes, uint32_t step_q24,
                             uint32_t *probability_q16);
+
+/* -sum p ln p in nats, Q16, of probabilities of at most 65536 each. */
+uint32_t snapuq_entropy_q16(const uint32_t *probability_q16, int32_t classes,
+                            const uint16_t *log2_q15);
+
+/* The mean over members of value_q16 [members][classes], each at most 65536, rounded half up;
+ * at most 65535 members. average_q16 [classes] may be the first member's. */
+void snapuq_average_q16(const uint32_t *value_q16, int32_t members, int32_t classes,
+                        uint32_t *average_q16);
 
 /* U = sigmoid(b0 + b2 error_logit + sum_j slope_j max(0, x_j - theta_j)) */
 struct snapuq_map_gated {

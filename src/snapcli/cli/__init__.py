@@ -44,6 +44,7 @@ def _register() -> None:
         bench,
         calibrate,
         compare,
+        cost,
         data,
         demo,
         doctor,
@@ -66,7 +67,7 @@ def _register() -> None:
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
     shown = (eval, report, compare, show, monitor, inspect)
-    around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
+    around = (demo, run, attach, taps, cost, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

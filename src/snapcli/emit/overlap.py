@@ -11,6 +11,8 @@ import numpy as np
 from snapcli import fixedpoint as fx
 from snapcli.graph.graph import Layer
 
+_IN_PLACE = fx.LutS8 | fx.ClipS8 | fx.AshS8 | fx.SoftmaxS8 | fx.MeanS8 | fx.QuantizeF32S8
+
 
 def slack(layer: Layer) -> tuple[int | None, ...]:
     """Bytes, per source of the layer."""
@@ -29,7 +31,7 @@ def slack(layer: Layer) -> tuple[int | None, ...]:
     if isinstance(kernel, fx.AddS8 | fx.MulS8):
         lengths = (kernel.in1_length, kernel.in2_length)
         return tuple(0 if length == kernel.length else None for length in lengths)
-    if isinstance(kernel, fx.LutS8 | fx.SoftmaxS8 | fx.MeanS8 | fx.QuantizeF32S8):
+    if isinstance(kernel, _IN_PLACE):
         return (0,)
     if isinstance(kernel, fx.DequantizeS8F32):
         return (3 * kernel.length,)

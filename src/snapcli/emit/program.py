@@ -60,14 +60,19 @@ class Program:
         return max((size for step, size in steps if not isinstance(step, MoveStep)), default=0)
 
 
-def build_program(graph: Graph, body: Body | None, kernels: KernelSet) -> Program:
-    """Layers are fused where the kernel set can do that and the arena does not grow by it."""
+def build_program(
+    graph: Graph, body: Body | None, kernels: KernelSet, end_bytes: int = 0
+) -> Program:
+    """Layers are fused where the kernel set can do that and the arena does not grow by it.
+
+    end_bytes: of the arena, at the offset of END_SCRATCH, for who reads the results.
+    """
     results = body.results if body else tuple(dict.fromkeys(graph.outputs.values()))
-    program = _build(graph, body, results, kernels)
+    program = _build(graph, body, results, kernels, end_bytes)
     visible = {*results, *(body.tapped if body else ())}
     fused = fuse_residuals(graph, visible, kernels.fuses)
     if len(fused.layers) < len(graph.layers):
-        other = _build(fused, body, results, kernels)
+        other = _build(fused, body, results, kernels, end_bytes)
         if other.full.arena_bytes <= program.full.arena_bytes:
             return other
     return program
@@ -91,7 +96,11 @@ def build_monitor(body: Body, kernels: KernelSet) -> Program:
 
 
 def _build(
-    graph: Graph, body: Body | None, results: tuple[str, ...], kernels: KernelSet
+    graph: Graph,
+    body: Body | None,
+    results: tuple[str, ...],
+    kernels: KernelSet,
+    end_bytes: int,
 ) -> Program:
     named = c_names(graph.tensors)
     pointers = {name: named[graph.stored(name)] for name in graph.tensors}
@@ -103,7 +112,7 @@ def _build(
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
         steps = order(graph, layers, body, moves)
-        found = lives(graph, results, steps, lowered, heads, distance)
+        found = lives(graph, results, steps, lowered, heads, distance, end_bytes)
         plain = plan_arena(found.network, slack=found.slack)
         full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
         return plain, full, steps

@@ -73,6 +73,8 @@ class DistanceStep:
 
 Step = LayerStep | MoveStep | SumStep | HeadStep | DistanceStep
 DISTANCE_SCRATCH = "distance_scratch"
+# No tensor has a space in its name.
+END_SCRATCH = "end scratch"
 
 
 def sum_buffer(tensor: str) -> str:
@@ -175,8 +177,9 @@ def lives(
     lowered: Mapping[str, Lowered],
     heads: Sequence[LoweredHead],
     distance: Lowered | None = None,
+    end_bytes: int = 0,
 ) -> Lives:
-    """results: tensors that the caller reads at the end."""
+    """results: tensors that the caller reads at the end, where it uses end_bytes beside them."""
     born: dict[str, int] = {}
     dies: dict[str, int] = {}
     sizes: dict[str, int] = {}
@@ -229,6 +232,8 @@ def lives(
                 dies[place[step.logits]] = i
     for name in results:
         dies[place[graph.stored(name)]] = len(steps) + 1
+    if end_bytes:
+        create(END_SCRATCH, end_bytes, len(steps) + 1)
     found = [Buffer(name, sizes[name], born[name], dies[name]) for name in born]
     return Lives(
         [b for b in found if b.name not in monitor],

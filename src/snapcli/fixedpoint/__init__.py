@@ -41,6 +41,7 @@ from snapcli.fixedpoint.energy_huber import EnergyHuber, energy_huber_q16
 from snapcli.fixedpoint.energy_lowrank import EnergyLowrank, energy_lowrank_f32
 from snapcli.fixedpoint.energy_mixture import EnergyMixture, energy_mixture_q16
 from snapcli.fixedpoint.energy_student_t import EnergyStudentT, energy_student_t_q16
+from snapcli.fixedpoint.entropy import average_q16, entropy_q16
 from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
 from snapcli.fixedpoint.ln import ln_of_q16, ln_q16, log2_q15_table
@@ -92,6 +93,7 @@ from snapcli.fixedpoint.requantize import (
 from snapcli.fixedpoint.residual import HeadS8, Residual, Standardize, residual_s8
 from snapcli.fixedpoint.resize_nearest import ResizeNearestS8, nearest_index, resize_nearest_s8
 from snapcli.fixedpoint.score import quantize_weights_q16, score_q16
+from snapcli.fixedpoint.shaping import AshS8, ClipS8, ash_s8, clip_s8
 from snapcli.fixedpoint.sigma import inverse_sigma_q9_table
 from snapcli.fixedpoint.sigmoid import sigmoid_q16, sigmoid_tail_q16_table
 from snapcli.fixedpoint.softmax import SoftmaxS8, softmax_of, softmax_s8
@@ -99,8 +101,10 @@ from snapcli.fixedpoint.surprisal import DeviceHead, Energy, energy_q16, surpris
 
 __all__ = [
     "AddS8",
+    "AshS8",
     "Budget",
     "BudgetState",
+    "ClipS8",
     "ConcatenationS8",
     "Confidence",
     "ConvAddS8",
@@ -137,12 +141,15 @@ __all__ = [
     "add_multipliers",
     "add_s8",
     "argmax_s8",
+    "ash_s8",
     "average_pool_s8",
+    "average_q16",
     "broadcast_copy",
     "budget_of",
     "budget_run",
     "budget_start",
     "budget_step",
+    "clip_s8",
     "concatenation_of",
     "concatenation_s8",
     "confidence_of",
@@ -159,6 +166,7 @@ __all__ = [
     "energy_mixture_q16",
     "energy_q16",
     "energy_student_t_q16",
+    "entropy_q16",
     "error_logit_q16",
     "exp_q16",
     "free_energy_q16",

@@ -20,6 +20,8 @@ Kernel = (
     | fx.MulS8
     | fx.SoftmaxS8
     | fx.LutS8
+    | fx.ClipS8
+    | fx.AshS8
     | fx.CopyS8
     | fx.ConcatenationS8
     | fx.PadS8
@@ -138,7 +140,13 @@ FUSED = {
         lambda k: _window(k.conv, k.conv.out_c) * k.conv.in_c + k.add.length,
     ),
 }
+# Put in by graph/shaping.py; no file has them.
+CLIP, ASH = "CLIP", "ASH"
+SHAPING = {
+    CLIP: Operator("snapuq_clip_s8", _flat(fx.clip_s8), _nothing),
+    ASH: Operator("snapuq_ash_s8", _flat(fx.ash_s8), _nothing),
+}
 
 
 def operator(name: str) -> Operator:
-    return OPERATORS.get(name) or FUSED[name]
+    return OPERATORS.get(name) or FUSED.get(name) or SHAPING[name]

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapcli import toolchain
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP, ExportOptions
+from snapcli.data import Dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
 from snapcli.emit.cmsis_nn import CmsisNn
@@ -33,6 +35,7 @@ from snapcli.emit.folder import (
 from snapcli.emit.snap import Snap
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
 from snapcli.graph import read_tflite
+from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
 from snapcli.kernels import (
     CMSIS_NN_VERSION,
@@ -115,10 +118,7 @@ def export_c(
     found = deployed(run)
     monitor = found.monitor
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
-    dataset = run_dataset(run)
-    count = int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
-    chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
-    golden = tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
+    golden = dev_inputs(tensor, run_dataset(run), golden_count(tensor))
     kernels, library = kernel_set(options.kernels, cmsis_nn, target.has_dsp)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)
@@ -127,6 +127,17 @@ def export_c(
         emitted = emit_model(program, monitor, golden)
         place = str(run.path(stage))
         return _write(out, place, run.name, program, monitor, emitted, library, target)
+
+
+def golden_count(tensor: Tensor) -> int:
+    """Inputs of the self-test in a firmware; tensor: the model's input."""
+    return int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
+
+
+def dev_inputs(tensor: Tensor, dataset: Dataset, count: int) -> NDArray[np.int8]:
+    """From all over the dev data: int8 [count, *shape of the tensor]."""
+    chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
+    return tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
 
 
 def export_model(
@@ -326,17 +337,22 @@ def check_fit(
     hint: str = _TOO_LARGE,
 ) -> None:
     """Raises an error that says by how much the target's limits are exceeded, where it has any."""
-    flash = flash_bytes + around.flash_bytes
-    ram = arena_bytes + target.stack_bytes + around.ram_bytes
+    limits = {"flash": target.flash_bytes, "RAM": target.ram_bytes}
     over = [
-        f"{need - limit:,} B more {kind} than its {limit:,} B"
-        for kind, need, limit in (
-            ("flash", flash, target.flash_bytes),
-            ("RAM", ram, target.ram_bytes),
-        )
-        if limit and need > limit
+        f"{more:,} B more {kind} than its {limits[kind]:,} B"
+        for kind, more in excess(target, flash_bytes, arena_bytes, around).items()
     ]
     if over:
         raise ConfigError(
             f"the model does not fit {target.name}: it needs {' and '.join(over)}", hint
         )
+
+
+def excess(
+    target: Target, flash_bytes: int, arena_bytes: int, around: Surroundings
+) -> dict[str, int]:
+    """{flash, RAM: bytes beyond the target's limit}, of those that are exceeded."""
+    flash = flash_bytes + around.flash_bytes - target.flash_bytes
+    ram = arena_bytes + target.stack_bytes + around.ram_bytes - target.ram_bytes
+    limits = (("flash", flash, target.flash_bytes), ("RAM", ram, target.ram_bytes))
+    return {kind: more for kind, more, limit in limits if limit and more > 0}

@@ -1,0 +1,45 @@
+"""snap cost"""
+
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render_cost
+from snapcli.cli.kernels import announce_fetch
+from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir
+from snapcli.config import CostOptions, override
+
+EXAMPLES = (
+    "snap cost",
+    "snap cost --target small-mcu --kernels cmsis-nn",
+    "snap cost --run digits-001 --json",
+)
+
+
+def cost(
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="A board or an emulated one, again for another; both boards."),
+    ] = None,
+    kernels: Kernels = None,
+    cmsis_nn: CmsisNn = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Compile every method for the boards: flash, RAM and instructions, and what does not fit."""
+    from snapcli.runs import open_run
+    from snapcli.stages.cost import cost as stage
+    from snapcli.stages.recipe import run_recipe
+
+    chosen = open_run(run, runs_dir)
+    options = override(
+        CostOptions(kernels=run_recipe(chosen).export_c.kernels),
+        targets=tuple(target) if target else None,
+        kernels=kernels,
+    )
+    announce_fetch(options.kernels, cmsis_nn)
+    with console.progress("cost") as on_progress:
+        report = stage(chosen, options, cmsis_nn, on_progress)
+    console.print_json(report) if json else render_cost.cost(report)

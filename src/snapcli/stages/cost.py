@@ -1,0 +1,136 @@
+"""cost: what each method takes of a microcontroller, measured -> cost/cost.json.
+
+All methods have the same backbone, compiler and kernels. Flash and RAM are those of a program
+that answers and scores an input; a target holds it beside our firmware.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from snapcli.config import CostOptions
+from snapcli.progress import OnProgress, silent
+from snapcli.runs import Run, write_json
+from snapcli.stages.contenders import BACKBONE, Contender, contenders
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.deployed import deployed
+from snapcli.stages.export_c import Surroundings, dev_inputs, excess, golden_count, our_firmware
+from snapcli.stages.pricing import Price, counter_of
+from snapcli.targets import Target, load_target
+
+SCHEMA = 1
+COST_FILE = "cost.json"
+# Inputs whose instructions are counted.
+_COUNTED = 4
+FITS, TOO_LARGE, NOT_BUILT = "fits", "does not fit", "not built"
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """status: FITS, TOO_LARGE or NOT_BUILT; why: by how much, or what it lacks. flash_bytes: code
+    and constants; ram_bytes: arena and the stack that was used; instructions: of an inference;
+    overhead: on top of the backbone's instructions, as a share of them. None: not built."""
+
+    method: str
+    computes: str
+    status: str
+    why: str
+    flash_bytes: int | None = None
+    ram_bytes: int | None = None
+    instructions: int | None = None
+    overhead: float | None = None
+
+
+@dataclass(frozen=True)
+class TargetCost:
+    """flash_limit_bytes, ram_limit_bytes: of the target, 0 where it has none; firmware_*: what our
+    firmware needs of them beside any method, the reserved stack included. backbone: without
+    a score, the first of the rows."""
+
+    target: str
+    part: str
+    counted_on: str
+    flash_limit_bytes: int
+    ram_limit_bytes: int
+    firmware_flash_bytes: int
+    firmware_ram_bytes: int
+    rows: tuple[CostRow, ...]
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """inputs: how many were counted."""
+
+    schema: int
+    run: str
+    kernels: str
+    inputs: int
+    targets: tuple[TargetCost, ...]
+
+
+def cost(
+    run: Run, options: CostOptions, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
+) -> CostReport:
+    targets = [load_target(name) for name in dict.fromkeys(options.targets)]
+    found = deployed(run)
+    monitor = found.monitor
+    dataset = run_dataset(run, on_progress)
+    tensor = monitor.body.graph.tensors[monitor.body.graph.input]
+    inputs = dev_inputs(tensor, dataset, _COUNTED)
+    around = our_firmware(tensor.size_bytes, golden_count(tensor) * tensor.size_bytes)
+    on_progress(0, 1, "methods built")
+    methods = tuple(contenders(run, monitor, dataset))
+    total = len(targets) * len(methods)
+    costs = []
+    for i, target in enumerate(targets):
+        with counter_of(target, options.kernels, inputs, cmsis_nn) as counter:
+            rows: list[CostRow] = []
+            for j, method in enumerate(methods):
+                on_progress(i * len(methods) + j, total, f"{method.name} on {target.name}")
+                price = method.price(counter) if method.price else None
+                plain = rows[0].instructions if rows else None
+                rows.append(_row(method, price, plain, target, around))
+        costs.append(_target_cost(target, counter.twin.name, around, tuple(rows)))
+    report = CostReport(SCHEMA, run.name, options.kernels, len(inputs), tuple(costs))
+    with run.write("cost", after=found.stages) as out:
+        write_json(out / COST_FILE, asdict(report))
+    on_progress(total, total, "compiled and counted")
+    return report
+
+
+def _row(
+    method: Contender,
+    price: Price | None,
+    plain: int | None,
+    target: Target,
+    around: Surroundings,
+) -> CostRow:
+    """plain: instructions of the backbone, None for itself."""
+    if price is None:
+        return CostRow(method.name, method.computes, NOT_BUILT, method.why)
+    assert plain is not None or method.name == BACKBONE
+    over = excess(target, price.flash_bytes, price.arena_bytes, around)
+    return CostRow(
+        method.name,
+        method.computes,
+        TOO_LARGE if over else FITS,
+        " and ".join(f"by {more:,} B of {kind}" for kind, more in over.items()),
+        price.flash_bytes,
+        price.ram_bytes,
+        price.instructions,
+        price.instructions / (plain or price.instructions) - 1,
+    )
+
+
+def _target_cost(
+    target: Target, twin: str, around: Surroundings, rows: tuple[CostRow, ...]
+) -> TargetCost:
+    return TargetCost(
+        target=target.name,
+        part=target.part,
+        counted_on=twin,
+        flash_limit_bytes=target.flash_bytes,
+        ram_limit_bytes=target.ram_bytes,
+        firmware_flash_bytes=around.flash_bytes,
+        firmware_ram_bytes=around.ram_bytes + target.stack_bytes,
+        rows=rows,
+    )
