@@ -160,13 +160,12 @@ class _Judging:
 
     def judge(self, fitter: Refit, rows: Rows) -> None:
         """The first rows that are judged must hold the reference."""
-        sets = self._heads(fitter, rows)
-        network = ManyHeads(fitter.graph, {_set_of(row): sets[_set_of(row)] for row in rows})
+        network = ManyHeads(fitter.graph, self._heads(fitter, rows))
         seen = collect(network.observe, self._evaluation, self._options.streams, self._on_progress)
         judge = Judge(seen, self._options.replicates)
         for i, row in enumerate(sorted(rows, key=_reference_first)):
             self._on_progress(i, len(rows), f"configurations judged: {row.name}")
-            self.found[row.name] = self._judged(row, judge, sets[_set_of(row)])
+            self.found[row.name] = self._judged(row, judge, network.alone(_set_of(row)))
 
     def _heads(self, fitter: Refit, rows: Rows) -> dict[str, Heads]:
         found: dict[str, Heads] = {}
@@ -184,7 +183,7 @@ class _Judging:
             return IntegerHeads(body)
         return FloatHeads(body, half(heads) if row.precision == FLOAT16 else heads)
 
-    def _judged(self, row: Configuration, judge: Judge, heads: Heads) -> Judged:
+    def _judged(self, row: Configuration, judge: Judge, body: Body) -> Judged:
         fitted = CrossFitted(_method(row), judge.evidence)
         reference = self._reference
         figures, samples = judge.figures(fitted, INT8, reference[0] if reference else None)
@@ -195,7 +194,7 @@ class _Judging:
         if row.is_reference:
             self._reference = samples, surprise
         compared = surprise and reference and reference[1]
-        flash, price = self._price(row, fitted.whole, heads.body)
+        flash, price = self._price(row, fitted.whole, body)
         return Judged(
             name=row.name,
             taps={t.after: t.rank for t in (row.heads or self._own).taps},

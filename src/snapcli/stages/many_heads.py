@@ -16,6 +16,7 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.decision import ONE_Q16
 from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
+from snapcli.graph.passes import simplify
 from snapcli.heads.head import Head, surprisals
 from snapcli.stages.observe import Outputs, surprisal_by
 from snapcli.stages.refit import of_statistics
@@ -88,16 +89,25 @@ class ManyHeads:
     graph: Graph
     sets: Mapping[str, Heads]
 
+    @property
+    def _tapped(self) -> set[str]:
+        return {tensor for heads in self.sets.values() for tensor in heads.body.tapped}
+
+    def alone(self, name: str) -> Body:
+        """The body of one set, whose network need not keep what only the others look at."""
+        body = self.sets[name].body
+        foreign = self._tapped - body.tapped
+        kept = {n: tensor for n, tensor in self.graph.outputs.items() if tensor not in foreign}
+        return replace(body, graph=simplify(replace(self.graph, outputs=kept)))
+
     def observe(self, x: Inputs) -> Outputs:
         q = self.graph.tensors[self.graph.input].quantize(x)
         parts = [part for _, part in in_chunks(self._observe, q)]
         return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
 
     def _observe(self, q: NDArray[np.int8]) -> Outputs:
-        bodies = [heads.body for heads in self.sets.values()]
-        tapped = sorted(set().union(*(body.tapped for body in bodies)))
-        wide = any(body.statistics == MEAN_DEVIATION for body in bodies)
-        found = pooled(self.graph, tapped, MEAN_DEVIATION if wide else MEAN, q)
+        wide = any(h.body.statistics == MEAN_DEVIATION for h in self.sets.values())
+        found = pooled(self.graph, sorted(self._tapped), MEAN_DEVIATION if wide else MEAN, q)
         scale = np.float64(self.graph.tensors[logits_of(self.graph)].scale)
         outputs: Outputs = {LOGITS: found.logits.reshape(len(q), -1) * scale}
         for name, heads in self.sets.items():

@@ -56,11 +56,8 @@ class Refit(ABC):
         self, graph: Graph, tensors: Sequence[str], train: Inputs, statistics: str
     ) -> None:
         self.graph = graph
-        self._tensors, self._train, self._statistics = (
-            list(dict.fromkeys(tensors)),
-            train,
-            statistics,
-        )
+        self._tensors, self._train = list(dict.fromkeys(tensors)), train
+        self._statistics = statistics
 
     @abstractmethod
     def heads(self, spec: HeadSpec) -> list[Head]:
