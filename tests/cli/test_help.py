@@ -17,22 +17,9 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *(
-        "demo",
-        "run",
-        "attach",
-        "taps",
-        "cost",
-        "show",
-        "report",
-        "compare",
-        "monitor",
-        "inspect",
-        "verify",
-        "models",
-        "ports",
-        "doctor",
-    ),
+    *("demo", "run", "attach", "taps", "cost"),
+    *("eval", "ablate", "report", "compare", "show", "monitor", "inspect"),
+    *("verify", "models", "ports", "doctor"),
     *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import Head, tapped_blocks
@@ -24,16 +25,16 @@ def trained_in(run: Run, mode: str, dataset: Dataset, on_progress: OnProgress) -
     run.inputs("train")
     recipe = run_recipe(run)
     options = in_mode(recipe.train, mode)
-    model, heads = _fitted(run, mode, dataset, on_progress)
+    model, heads = _fitted(run, options, dataset, on_progress)
     samples = dataset.front_end(dataset.train.x[: recipe.quantize.samples])
     graph = read_tflite(convert_int8(model, tapped_blocks(heads), samples))
     return TrainedRefit(graph, dataset, options.statistics, options, model, heads)
 
 
 def _fitted(
-    run: Run, mode: str, dataset: Dataset, on_progress: OnProgress
+    run: Run, options: TrainOptions, dataset: Dataset, on_progress: OnProgress
 ) -> tuple[Any, list[Head]]:
-    options = in_mode(run_recipe(run).train, mode)
+    mode = options.mode
     backbone = load_backbone(options.backbone)
     trainer = Trainer(backbone, backbone.taps(options.taps, options.ranks), dataset, options)
 
