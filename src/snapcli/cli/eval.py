@@ -13,7 +13,7 @@ EXAMPLES = (
     "snap eval",
     "snap eval --methods snap,energy,mahalanobis --on int8",
     "snap eval --methods all --on float",
-    "snap bench --stream && snap eval --on device",
+    "snap eval --on device",
 )
 
 
