@@ -2,14 +2,23 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from snapcli.config import TrainOptions
 from snapcli.models import posthoc
+from snapcli.runs import Run
 from snapcli.stages import ablate, ablations, modes
+from snapcli.stages.dataset import run_dataset
+from snapcli.stages.deployed import deployed
+from snapcli.stages.known import known_of
 from snapcli.stages.networks import in_mode
-from tests.conftest import Workspace
+from snapcli.stages.refit import refit
+from tests.conftest import Workspace, need
+from tests.e2e.test_attach import write_inputs
+from tests.unit.tiny_foreign import foreign_tflite
 
 FEW = ("--limit", "10", "--replicates", "10", "--streams", "0", "--json")
 
@@ -72,6 +81,30 @@ def test_a_mode_is_trained_once(workspace: Workspace, monkeypatch: pytest.Monkey
         other["surprise"]["value"] - joint["surprise"]["value"]
     )
     assert not list((workspace.run / "ablate").glob("*.npz"))
+
+
+def test_an_attached_model_has_what_needs_no_training(tmp_path: Path) -> None:
+    need(compiler=True, emulator=True)
+    space = Workspace(tmp_path / "runs")
+    model, data = tmp_path / "tiny.tflite", write_inputs(tmp_path / "inputs.npz", labelled=True)
+    model.write_bytes(foreign_tflite())
+    named = ("--taps", "layer_1,layer_2", "--ranks", "3")
+    made = space.snap("attach", str(model), "--data", str(data), *named)
+    assert made.code == 0, made.err
+    report = space.snap("ablate", "rank", *FEW).json
+    assert [row["configuration"] for row in report["rows"]] == [
+        *("rank 0", "rank 4", "rank 6", "as in the run")
+    ]
+    refused = space.snap("ablate", "head")
+    assert refused.code == 2
+    assert refused.error()[1] == "Take one of taps, rank, quant, map, blend."
+    # Fitted again, the heads are those that attach left.
+    run, known = Run(space.run), known_of(Run(space.run))
+    fitter = refit(run, run_dataset(run), [known.own])
+    again = fitter.integer(fitter.own(known.own), known.own.statistics)
+    for ours, theirs in zip(again.heads, deployed(run).monitor.body.heads, strict=True):
+        np.testing.assert_array_equal(ours.residual.mean_weights, theirs.residual.mean_weights)
+        np.testing.assert_array_equal(ours.residual.xi_bias, theirs.residual.xi_bias)
 
 
 def test_what_there_is_not(workspace: Workspace) -> None:
