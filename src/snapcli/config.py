@@ -14,7 +14,8 @@ from snapcli.errors import ConfigError, UsageError, suggestion
 
 SNAP, REFERENCE, CMSIS_NN = KERNEL_SETS = ("snap", "reference", "cmsis-nn")
 WEIGHTS = ("uniform", "inverse-variance")
-HEADS = ("gaussian", "student-t", "huber", "minimal", "lowrank", "mixture")
+MINIMAL = "minimal"
+HEADS = ("gaussian", "student-t", "huber", MINIMAL, "lowrank", "mixture")
 MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
 MAPS = (
     *("temperature", "gated", "gated-taps"),
@@ -23,6 +24,8 @@ MAPS = (
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 # Whose scores eval judges: the float model's, the integer reference's, a device's.
 FLOAT, INT8, DEVICE = SOURCES = ("float", "int8", "device")
+ABLATIONS = ("taps", "rank", "head", "quant", "map", "blend", "mode")
+JOINT, DETACH, POSTHOC = MODES = ("joint", "detach", "posthoc")
 ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
 # Rules of the threshold with the target that each has if none is given.
 THRESHOLDS = {
@@ -137,7 +140,7 @@ class TrainOptions:
         _one_of("train.loss_weights", self.loss_weights, WEIGHTS)
         _between("train.ema", self.ema, 0.0, 0.99999)
         _between("train.qat", self.qat, 0.0, 1.0)
-        _one_of("train.mode", self.mode, ("joint", "detach", "posthoc"))
+        _one_of("train.mode", self.mode, MODES)
         _between("train.epochs", self.epochs, 0, 10_000)
         self._check_together()
         _between("train.batch_size", self.batch_size, 1, 65_536)
@@ -336,6 +339,26 @@ class EvalOptions:
         _between("eval.limit", self.limit, 0, 1_000_000)
         _between("eval.replicates", self.replicates, 10, 100_000)
         _between("eval.streams", self.streams, 0, 20)
+
+
+@dataclass(frozen=True)
+class AblateOptions:
+    """kind: of ABLATIONS, what is varied. target, kernels: what every row is compiled for. limit,
+    replicates, streams: as in EvalOptions."""
+
+    kind: str = ABLATIONS[0]
+    target: str = "qemu-m4"
+    kernels: str = SNAP
+    limit: int = 0
+    replicates: int = 1000
+    streams: int = 3
+
+    def __post_init__(self) -> None:
+        _one_of("ablate.kind", self.kind, ABLATIONS)
+        _one_of("ablate.kernels", self.kernels, KERNEL_SETS)
+        _between("ablate.limit", self.limit, 0, 1_000_000)
+        _between("ablate.replicates", self.replicates, 10, 100_000)
+        _between("ablate.streams", self.streams, 0, 20)
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,9 @@ class Run:
         """The command that makes a stage anew."""
         command, _, target = stage.partition("/")
         parts = ["snap", _COMMANDS.get(command, command)]
-        if target:
+        if target and command == "ablate":
+            parts = ["snap", command, target]
+        elif target:
             parts += ["--methods" if command == "variants" else "--target", target]
         if command == "attach":
             # A new run, too: made as this one was.

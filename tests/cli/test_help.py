@@ -17,23 +17,9 @@ from tests.conftest import need, snap
 
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
-    *(
-        "demo",
-        "run",
-        "attach",
-        "taps",
-        "eval",
-        "cost",
-        "report",
-        "compare",
-        "show",
-        "monitor",
-        "inspect",
-        "verify",
-        "models",
-        "ports",
-        "doctor",
-    ),
+    *("demo", "run", "attach", "taps"),
+    *("eval", "cost", "ablate", "report", "compare", "show", "monitor", "inspect"),
+    *("verify", "models", "ports", "doctor"),
     *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5

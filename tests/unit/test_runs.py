@@ -223,6 +223,8 @@ def test_a_remedy_is_a_command_that_works_as_it_stands(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run.remedy("flash/qemu-m4") == "snap flash --target qemu-m4"
+    assert run.remedy("ablate") == "snap ablate taps"
+    assert run.remedy("ablate/rank") == "snap ablate rank"
     assert run.remedy("train") == "snap train"
     create_run(run.root.parent, "digits").make_latest()
     # It is no longer the latest run: the command has to name it. A new training is a new run.

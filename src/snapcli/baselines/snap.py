@@ -1,6 +1,7 @@
 """SNAP-UQ: surprisals of the taps, weighed to S, with the softmax made a probability of error."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
@@ -97,6 +98,14 @@ class Snap(SinglePass):
 
     def _third(self, batch: Batch) -> Array | None:
         return None
+
+
+class Unblended(Snap):
+    """U by S alone: the map is not told how sure the softmax is."""
+
+    def _features(self, batch: Batch) -> Features:
+        nothing = np.zeros(len(batch))
+        return replace(super()._features(batch), error_logit=nothing, doubt=nothing)
 
 
 class Deployed(Snap):

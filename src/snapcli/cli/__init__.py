@@ -40,6 +40,7 @@ def _root(
 
 def _register() -> None:
     from snapcli.cli import (
+        ablate,
         attach,
         bench,
         calibrate,
@@ -66,7 +67,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    shown = (eval, cost, report, compare, show, monitor, inspect)
+    shown = (eval, cost, ablate, report, compare, show, monitor, inspect)
     around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]

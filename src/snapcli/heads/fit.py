@@ -39,7 +39,7 @@ _OWN_WORD = 100
 
 def fit_head(before: str, after: str, x: Array, y: Array, rank: int, seed: int) -> Head:
     """x [n, C], y [n, d]: pooled activations before and after, n >= 10; rank is cut to C and to
-    the channels after that change at all.
+    the channels after that change at all. With rank 0 mean and scale are the same for every x.
 
     The same seed gives the same head; it draws the examples that are held out.
     """
@@ -51,7 +51,7 @@ def fit_head(before: str, after: str, x: Array, y: Array, rank: int, seed: int) 
         (x - before_mean) / before_deviation,
         ((y - after_mean) / after_deviation)[:, live],
         live,
-        max(1, min(rank, x.shape[1], int(live.sum()))),
+        min(rank, x.shape[1], int(live.sum())),
         seed,
     )
     return Head(
@@ -81,7 +81,7 @@ def _statistics(a: Array) -> tuple[Array, Array]:
 
 def _spread(x: Array, y: Array, live: NDArray[np.bool_], rank: int, seed: int) -> Weights:
     """The weights of all channels; those that never change are predicted to stay, sigma = 1."""
-    weights = _nothing(rank, x.shape[1], len(live))
+    weights = _nothing(max(rank, 1), x.shape[1], len(live))
     if live.any():
         # Such small matrices are no work for two threads: they would wait for each other.
         with threadpool_limits(1, "blas"):
@@ -106,6 +106,8 @@ def _nothing(rank: int, channels_before: int, d: int) -> Weights:
 def _fitted(x: Array, y: Array, rank: int, seed: int) -> Weights:
     order = np.random.default_rng(seed).permutation(len(x))
     held, seen = np.split(order, [min(len(x) // 5, max(len(x) // 10, _HELD_OUT))])
+    if not rank:
+        return _calibrated(_nothing(1, x.shape[1], y.shape[1]), x[held], y[held])
     starts = [_start(x[seen], y[seen], rank, ridge) for ridge in _START_RIDGES]
     start = min(starts, key=lambda weights: nll(weights, x[held], y[held]))
     # Where there is nothing to predict, nothing is predicted.

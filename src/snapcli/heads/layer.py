@@ -61,6 +61,7 @@ def build_layer(
 ) -> Any:
     """A tf_keras layer: (before [n, C], after [n, d], predicted [n]) -> Prediction.
 
+    rank 0: a latent that is always 0, so that mean and scale are the same for every input;
     classes: rows of the table that is added to the mean; 0 for none.
     """
     import tensorflow as tf
@@ -84,7 +85,13 @@ def build_layer(
 
             self.standardize_before = standardize("before")
             self.standardize_after = standardize("after")
-            self.projector = layers.Dense(rank, use_bias=False, name=f"{name}_projector")
+            self.projector = layers.Dense(
+                max(rank, 1),
+                use_bias=False,
+                kernel_initializer="glorot_uniform" if rank else "zeros",
+                trainable=rank > 0,
+                name=f"{name}_projector",
+            )
             self.mean = layers.Dense(
                 components * channels_after,
                 kernel_initializer="zeros",
@@ -106,7 +113,7 @@ def build_layer(
                 name=f"{name}_xi_steps", shape=(2,), initializer="ones", trainable=False
             )
             self.simulated = False
-            self.folded = folds(rank, channels_before, components * channels_after)
+            self.folded = folds(max(rank, 1), channels_before, components * channels_after)
             self.likelihood = likelihood
 
         @property

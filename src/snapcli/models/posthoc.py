@@ -21,16 +21,35 @@ _STEPS, _RATE = 400, 3e-2
 # Rows of a step: few enough for steps of milliseconds.
 _ROWS = 2048
 
+Seen = list[dict[str, np.ndarray]]
+"""What a model shows of its training examples, {block: [n, channels]} and "logits": as they are,
+then, of a small set, varied."""
+
 
 def heads_for(
     model: Any, taps: tuple[Tap, ...], data: Dataset, options: TrainOptions
 ) -> list[Head]:
     """New heads for a finished model; the same seed gives the same."""
+    rng = np.random.default_rng(options.seed)
+    blocks = [name for tap in taps for name in (tap.before, tap.after)]
+    seen = looked_at(model, blocks, options.statistics, data, rng)
+    return heads_to(seen, model, taps, len(data.class_names), options, rng)
+
+
+def heads_to(
+    seen: Seen,
+    model: Any,
+    taps: tuple[Tap, ...],
+    classes: int,
+    options: TrainOptions,
+    rng: np.random.Generator,
+) -> list[Head]:
+    """As heads_for, of what was seen before; it may hold more blocks than these taps need."""
     import tf_keras
 
     tf_keras.utils.set_random_seed(options.seed)
-    heads = AttachedHeads(taps, model, len(data.class_names), options)
-    fit_heads(heads, model, data, options, np.random.default_rng(options.seed))
+    heads = AttachedHeads(taps, model, classes, options)
+    _fit_to(heads, seen, options, rng)
     return heads.fitted()
 
 
@@ -43,22 +62,35 @@ def fit_heads(
 ) -> None:
     """model: image -> {block: map, "logits"}, which is only looked at. In the last share qat of
     the steps the heads compute as the device does."""
-    import tensorflow as tf
-    import tf_keras
+    _fit_to(heads, looked_at(model, heads.blocks, heads.statistics, data, rng), options, rng)
 
+
+def looked_at(
+    model: Any, blocks: list[str], statistics: str, data: Dataset, rng: np.random.Generator
+) -> Seen:
+    """Blocks may be named twice; rng varies the examples of a small set."""
     # Evenly spaced, whatever the order of the split.
     rows = np.linspace(0, len(data.train) - 1, min(len(data.train), EXAMPLES)).astype(int)
     train = data.train.x[rows]
 
     def seen(x: np.ndarray) -> dict[str, np.ndarray]:
-        return pooled_activations(model, x, heads.blocks, heads.statistics)
+        return pooled_activations(model, x, blocks, statistics)
 
     found = [seen(data.front_end(train))]
     if len(train) < _SMALL:
         found += [seen(data.augmented(train, rng)) for _ in range(_VARIANTS)]
+    return found
+
+
+def _fit_to(
+    heads: AttachedHeads, seen: Seen, options: TrainOptions, rng: np.random.Generator
+) -> None:
+    import tensorflow as tf
+    import tf_keras
+
     activations = {
-        name: tf.constant(np.concatenate([part[name] for part in found]), tf.float32)
-        for name in found[0]
+        name: tf.constant(np.concatenate([part[name] for part in seen]), tf.float32)
+        for name in dict.fromkeys((*heads.blocks, "logits"))
     }
     for tap, head in zip(heads.taps, heads.layers, strict=True):
         head.standardize_by(activations[tap.before], activations[tap.after])
@@ -78,7 +110,7 @@ def fit_heads(
     step = tf.function(update)
     for i in range(_STEPS):
         if i == round((1 - options.qat) * _STEPS):
-            heads.simulate(found[0])
+            heads.simulate(seen[0])
             step = tf.function(update)
         if count <= _ROWS:
             step(activations)

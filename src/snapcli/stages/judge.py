@@ -190,6 +190,12 @@ class Judge:
             stream=stream,
         ), samples
 
+    def pooled_auroc(self, fitted: CrossFitted) -> Sample:
+        """Of wrong answers on clean and corrupted test data together; one of the figures."""
+        keys = (Key("test", "clean"), *self.evidence.cells)
+        found = _joined([self._part(fitted, key) for key in keys])
+        return _found("", found.wrong, found.score, found.weights)[".auroc"]
+
     def _part(self, fitted: CrossFitted, key: Key) -> Part:
         batch = self.evidence.conditions[key]
         corruption = None if key.condition == "clean" else key.condition
@@ -368,9 +374,14 @@ def gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
             continue
         sign = -1.0 if name.rpartition(".")[2] in _LESS else 1.0
         other = reference[name]
-        difference = sign * (sample.replicates - other.replicates)
-        found[name] = interval(sign * (sample.point - other.point), difference)
+        found[name] = gain(sample, other, sign)
     return found
+
+
+def gain(sample: Sample, reference: Sample, sign: float = 1.0) -> Interval:
+    """How much more a figure is, draw by draw; sign -1: how much less."""
+    difference = sign * (sample.replicates - reference.replicates)
+    return interval(sign * (sample.point - reference.point), difference)
 
 
 def _clusters(cells: dict[Key, Part], threshold: float) -> tuple[Cluster, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from snapcli.config import TrainOptions
+from snapcli.config import JOINT, MINIMAL, POSTHOC, WEIGHTS, TrainOptions
 from snapcli.data import Dataset
 from snapcli.graph.body import Body
 from snapcli.heads.head import Head, load_heads
@@ -19,8 +19,8 @@ from snapcli.stages.recipe import run_recipe
 from snapcli.stages.train import with_default_taps
 
 Heads = Mapping[str, list[Head]]
-_GAUSSIAN, _MINIMAL = "gaussian", "minimal"
-# What only some heads have: another kind takes its own defaults.
+_GAUSSIAN = "gaussian"
+# What only some heads have.
 _OF_HEADS = ("nu", "learn_nu", "delta", "factors", "components")
 
 
@@ -39,17 +39,26 @@ def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str,
     model = load_model(run.inputs("train") / "model.keras")
     found = {}
     for kind in kinds:
-        options = _with_head(trained, kind)
+        options = with_head(trained, kind)
         found[kind] = heads_for(model, backbone.taps(options.taps, options.ranks), dataset, options)
     return found
 
 
-def _with_head(trained: TrainOptions, kind: str) -> TrainOptions:
-    plain = {name: getattr(TrainOptions(), name) for name in _OF_HEADS}
-    options = replace(trained, head=kind, mode="posthoc", adaptive=False, detach_from=0, **plain)
-    if kind == _MINIMAL:
+def with_head(trained: TrainOptions, kind: str) -> TrainOptions:
+    """The options of a fit after the training. Another kind than the run's has the defaults of
+    what only some heads have, and minimal its own tap."""
+    plain = {name: getattr(TrainOptions(), name) for name in _OF_HEADS if kind != trained.head}
+    options = replace(in_mode(trained, POSTHOC), head=kind, **plain)
+    if kind == MINIMAL:
         return with_default_taps(replace(options, taps=(), ranks=()))
     return options
+
+
+def in_mode(trained: TrainOptions, mode: str) -> TrainOptions:
+    """Without what the mode has no use for."""
+    options = trained if mode == JOINT else replace(trained, adaptive=False, detach_from=0)
+    weights = WEIGHTS[0] if mode == POSTHOC else options.loss_weights
+    return replace(options, mode=mode, loss_weights=weights)
 
 
 def float_network(run: Run, further: Heads) -> FloatNetwork:

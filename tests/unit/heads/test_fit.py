@@ -255,3 +255,17 @@ def test_it_fits_as_well_as_tensorflow(count: int) -> None:
     (theirs,) = heads_for(tf_keras.Model(given, maps), (Tap("a", "b", 6),), data, options)
     ours = fit_head("a", "b", x[:count], y[:count], 6, 0)
     assert in_raw_units(ours, x[new], y[new]) < in_raw_units(theirs, x[new], y[new]) + 0.005
+
+
+def test_rank_0_is_the_mean_and_the_spread_of_the_data() -> None:
+    rng = np.random.default_rng(4)
+    x, y = draw(rng, 3500, 8, 6)
+    (x, new_x), (y, new_y) = np.split(x, [3000]), np.split(y, [3000])
+    head = fit_head("a", "b", x, y, 0, 0)
+    one, other = head.surprisal(new_x, new_y), head.surprisal(new_x[::-1], new_y)
+    np.testing.assert_array_equal(one, other)
+    # Close to the distance in standard deviations, channel by channel.
+    plain = np.mean(((new_y - y.mean(axis=0)) / y.std(axis=0)) ** 2, axis=1)
+    np.testing.assert_allclose(one, plain, rtol=0.25)
+    better = fit_head("a", "b", x, y, 4, 0)
+    assert in_raw_units(better, new_x, new_y) < in_raw_units(head, new_x, new_y)

@@ -1,0 +1,60 @@
+"""snap ablate"""
+
+from typing import Annotated
+
+import typer
+
+from snapcli import console
+from snapcli.cli import render_ablate
+from snapcli.cli.kernels import announce_fetch
+from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir, TargetName
+from snapcli.config import ABLATIONS, AblateOptions, override
+
+EXAMPLES = (
+    "snap ablate taps",
+    "snap ablate rank --target small-mcu",
+    "snap ablate map --run digits-001 --json",
+    "snap ablate mode",
+)
+
+
+def ablate(
+    kind: Annotated[
+        str, typer.Argument(help=f"What is varied: {', '.join(ABLATIONS)}.", show_default=False)
+    ],
+    limit: Annotated[
+        int | None, typer.Option(help="Examples of each corruption and foreign set; calibrate's.")
+    ] = None,
+    replicates: Annotated[int | None, typer.Option(help="Draws of the bootstrap; 1000.")] = None,
+    streams: Annotated[int | None, typer.Option(help="Test streams of 7,400 frames; 3.")] = None,
+    target: TargetName = None,
+    kernels: Kernels = None,
+    cmsis_nn: CmsisNn = None,
+    run: RunPath = None,
+    runs_dir: RunsDir = RUNS,
+    json: AsJson = False,
+) -> None:
+    """Vary one thing of a run: what it gives, with intervals, and what it costs.
+
+    Minutes; mode trains the backbone twice more, each time as long as the run's training took, and
+    goes on where it was interrupted.
+    """
+    from snapcli.runs import open_run
+    from snapcli.stages.ablate import ablate as stage
+    from snapcli.stages.recipe import run_recipe
+
+    chosen = open_run(run, runs_dir)
+    export = run_recipe(chosen).export_c
+    options = override(
+        AblateOptions(target=export.target, kernels=export.kernels),
+        kind=kind,
+        limit=limit,
+        replicates=replicates,
+        streams=streams,
+        target=target,
+        kernels=kernels,
+    )
+    announce_fetch(options.kernels, cmsis_nn)
+    with console.progress("ablate") as on_progress:
+        report = stage(chosen, options, cmsis_nn, on_progress)
+    console.print_json(report) if json else render_ablate.table(report)
