@@ -124,13 +124,27 @@ def _costs(run: Path) -> None:
 
 
 def _ablations(run: Path) -> None:
-    for path in sorted((run / "ablate").glob("*/*.json")) + sorted((run / "ablate").glob("*.json")):
+    for path in sorted((run / "ablate").glob("*/*.json")):
         table = _read(path)
-        print(f"{table['title']}\n\n| {' | '.join(table['columns'])} |")
-        print("|" + "---|" * len(table["columns"]))
+        titles = [column["title"] for column in table["columns"]]
+        print(f"{table['title']}\n\n| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
         for row in table["rows"]:
-            print(f"| {' | '.join(str(cell) for cell in row)} |")
+            print(f"| {' | '.join(_cell(row.get(title)) for title in titles)} |")
         print()
+
+
+def _cell(value: Any) -> str:
+    """Of a table of ablations: a word, a number, an interval or nothing."""
+    match value:
+        case None:
+            return "-"
+        case dict():
+            return _within([value])
+        case float():
+            return f"{value:.3f}"
+        case int():
+            return f"{value:,}"
+    return str(value)
 
 
 def _table(
