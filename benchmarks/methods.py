@@ -46,39 +46,32 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
     rows = _by_method(reports)
     foreign = [k for k in reports[0]["examples"] if k not in ("clean", "corrupted")]
     _table(
-        ("errors: AUROC pooled", "per cell", "clean", "AUPR pooled", "FPR@95 pooled"),
+        (
+            *("accuracy", "AUROC pooled", "per cell", "clean", "AUPR", "FPR@95"),
+            *(f"AUROC {name}" for name in foreign),
+        ),
         rows,
         lambda m: [
+            _mean([f["accuracy"] for f in m]),
             _within([f["errors"]["pooled"]["auroc"] for f in m]),
             *(_plain([f["errors"][k]["auroc"] for f in m]) for k in ("per_cell", "clean")),
             *(_plain([f["errors"]["pooled"][k] for f in m]) for k in ("aupr", "fpr95")),
+            *(_plain([f["ood"][name]["auroc"] for f in m]) for name in foreign),
         ],
     )
     _table(
-        tuple(f"OOD {name}: AUROC" for name in foreign),
-        rows,
-        lambda m: [_within([f["ood"][name]["auroc"] for f in m]) for name in foreign],
-    )
-    _table(
-        ("events", "AUPRC", "event-weighted", "median delay", "missed", "clean false alarms"),
+        (
+            *("events", "event AUPRC", "delay", "false alarms", "risk@90", "AURC"),
+            *("NLL@90", "NLL", "ECE", "ECE corrupted"),
+        ),
         {name: m for name, m in rows.items() if all(f["events"] for f in m)},
         lambda m: [
             str(sum(f["events"]["events"] for f in m)),
             _within([f["events"]["auprc"] for f in m]),
-            _plain([f["events"]["weighted_auprc"] for f in m]),
             _plain([f["events"]["delay"] for f in m], 0),
-            *(_mean([f["events"][k] for f in m]) for k in ("miss_rate", "false_positives")),
-        ],
-    )
-    _table(
-        ("risk@80", "risk@90", "risk@95", "AURC", "NLL@90", "NLL", "Brier", "ECE", "ECE corrupted"),
-        rows,
-        lambda m: [
-            *(
-                _plain([f["selective"]["all"][k] for f in m])
-                for k in ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
-            ),
-            *(_plain([f["posterior"]["clean"][k] for f in m], 4) for k in ("nll", "brier", "ece")),
+            _mean([f["events"]["false_positives"] for f in m]),
+            *(_plain([f["selective"]["all"][k] for f in m]) for k in ("risk_90", "aurc", "nll_90")),
+            *(_plain([f["posterior"]["clean"][k] for f in m]) for k in ("nll", "ece")),
             _plain([f["posterior"].get("corrupted", {}).get("ece", {}) for f in m]),
         ],
     )
@@ -88,7 +81,7 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
     names = ("errors.pooled.auroc", "errors.per_cell.auroc", "errors.clean.auroc")
     others = (*(f"ood.{name}.auroc" for name in foreign), "events.auprc", "selective.all.risk_90")
     _table(
-        tuple(name.replace(".auroc", "") for name in (*names, *others)),
+        tuple(_short(name) for name in (*names, *others)),
         {name: m for name, m in rows.items() if name != "snap"},
         lambda m: [
             _verdict([f["snap_gains"].get(name, {}) for f in m]) for name in (*names, *others)
@@ -97,6 +90,10 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
     not_run = {m["name"]: m["why"] for r in reports for m in r["methods"] if m["status"] != "done"}
     for why in dict.fromkeys(not_run.values()):
         print(f"not run ({why}): {', '.join(n for n, w in not_run.items() if w == why)}\n")
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(".auroc").replace("errors.", "").replace("selective.all.", "")
 
 
 def _by_method(reports: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
