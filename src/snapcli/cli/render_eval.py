@@ -65,12 +65,11 @@ def _row(method: "MethodFigures", foreign: list[str]) -> list[str]:
 def _beside(report: "EvalReport") -> None:
     """The pooled AUROC of every method by every source."""
     sources = list(report.sources.values())
-    rows = []
-    for method in sources[0].methods:
-        same = [next(m for m in s.methods if m.name == method.name) for s in sources]
-        found = [within(m.errors.pooled.auroc) if m.errors else "-" for m in same]
-        if any(cell != "-" for cell in found):
-            rows.append([method.name, *found])
+    pooled = [
+        {m.name: within(m.errors.pooled.auroc) for m in s.methods if m.errors} for s in sources
+    ]
+    judged = dict.fromkeys(name for found in pooled for name in found)
+    rows = [[name, *(found.get(name, "-") for found in pooled)] for name in judged]
     names = [source.source for source in sources]
     console.table("pooled AUROC of errors beside each other", ["method", *names], rows)
 
