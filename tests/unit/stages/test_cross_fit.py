@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from snapcli.baselines.method import Array, Batch, Dev, SinglePass
+from snapcli.baselines.snap import Snap
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.evidence import Evidence
 from tests.unit.made_evidence import TYPES, made_evidence
@@ -71,15 +72,23 @@ def test_whole_has_seen_all_types() -> None:
 
 
 def test_clean_dev_data_are_given_to_every_half() -> None:
-    made = []
+    given = []
 
-    def make() -> Witness:
-        made.append(Witness())
-        return made[-1]
+    class Noting(Witness):
+        def fit(self, train: Batch, dev: Dev) -> None:
+            super().fit(train, dev)
+            given.append(dev.clean)
 
-    CrossFitted(make, made_evidence())
-    assert len(made) == 3
-    assert all(method.clean_ is made_evidence().dev.clean for method in made)
+    CrossFitted(Noting, made_evidence())
+    assert len(given) == 3
+    assert all(clean is made_evidence().dev.clean for clean in given)
+
+
+def test_halves_keep_the_kind_of_map_that_the_whole_took() -> None:
+    fitted = CrossFitted(lambda: Snap("snap", "auto"), made_evidence())
+    maps = [method.map_ for _, method in fitted._parts]  # type: ignore[attr-defined]
+    assert {m.kind for m in maps} == {fitted.whole.map_.kind}  # type: ignore[attr-defined]
+    assert maps[0] != maps[1]
 
 
 @pytest.mark.parametrize(
