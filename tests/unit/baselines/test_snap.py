@@ -134,3 +134,16 @@ def test_the_hybrid_hears_what_only_the_distance_says() -> None:
 
     assert reads_third(hybrid.map_)
     assert found(hybrid) > 0.95 > found(gated)
+
+
+def test_what_auto_took_is_kept_by_later_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    method, dev = Snap("snap", "auto"), made_dev()
+    method.fit(made_evidence().train, dev)
+    taken = method.map_.kind
+
+    def never(*_: object) -> None:
+        raise AssertionError("chosen again")
+
+    monkeypatch.setattr("snapcli.baselines.snap.choose_map", never)
+    method.fit(made_evidence().train, dev.of_types(dev.types()[:1]))
+    assert method.map_.kind == taken

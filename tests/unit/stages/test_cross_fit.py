@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from snapcli.baselines.method import Array, Batch, Dev, SinglePass
-from snapcli.baselines.snap import Snap
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.evidence import Evidence
 from tests.unit.made_evidence import TYPES, made_evidence
@@ -84,11 +83,23 @@ def test_clean_dev_data_are_given_to_every_half() -> None:
     assert all(clean is made_evidence().dev.clean for clean in given)
 
 
-def test_halves_keep_the_kind_of_map_that_the_whole_took() -> None:
-    fitted = CrossFitted(lambda: Snap("snap", "auto"), made_evidence())
-    maps = [method.map_ for _, method in fitted._parts]  # type: ignore[attr-defined]
-    assert {m.kind for m in maps} == {fitted.whole.map_.kind}  # type: ignore[attr-defined]
-    assert maps[0] != maps[1]
+class Chooser(Witness):
+    """Chooses once, by all that it is given then."""
+
+    chosen_: tuple[str, ...] = ()
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        super().fit(train, dev)
+        self.chosen_ = self.chosen_ or tuple(self.seen_)
+
+    def score(self, batch: Batch) -> Array:
+        return np.full(len(batch), float(len(self.chosen_)))
+
+
+def test_halves_keep_what_the_whole_has_chosen() -> None:
+    fitted, batch = CrossFitted(Chooser, made_evidence()), made_evidence().clean
+    for name in TYPES:
+        np.testing.assert_array_equal(fitted.score(batch, name), len(TYPES))
 
 
 @pytest.mark.parametrize(
