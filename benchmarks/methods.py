@@ -1,8 +1,9 @@
 """The tables of docs/results.md: every method on every data set, from what eval, cost and ablate
 left in runs.
 
-python benchmarks/methods.py runs/mnist-001 runs/mnist-002 runs/cifar10-001 ...
+python benchmarks/methods.py [--all] runs/mnist-001 runs/mnist-002 runs/cifar10-001 ...
 
+--all: every map and head of SNAP as well.
 Runs of the same data set and model are seeds of one experiment: figures and the ends of their
 intervals are means over them.
 """
@@ -16,11 +17,13 @@ from typing import Any
 import numpy as np
 
 Figure = dict[str, float | None]
+# Of the maps and heads of SNAP, those of the paper.
+_PAPERS = ("snap", "snap-deployed", "snap-s", "snap-logistic", "snap-isotonic")
 
 
 def main() -> None:
     groups: dict[tuple[str, str], list[Path]] = {}
-    for name in sys.argv[1:]:
+    for name in (n for n in sys.argv[1:] if n != "--all"):
         report = _read(Path(name) / "eval" / "eval.json")
         groups.setdefault((report["dataset"], Path(report["model"]).stem), []).append(Path(name))
     if not groups:
@@ -96,12 +99,17 @@ def _short(name: str) -> str:
     return name.removesuffix(".auroc").replace("errors.", "").replace("selective.all.", "")
 
 
+def _is_shown(name: str) -> bool:
+    return name in _PAPERS or not name.startswith("snap")
+
+
 def _by_method(reports: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
         for method in report["methods"]:
             if method["status"] == "done":
-                found.setdefault(method["name"], []).append(method)
+                if "--all" in sys.argv or _is_shown(method["name"]):
+                    found.setdefault(method["name"], []).append(method)
     return {name: methods for name, methods in found.items() if len(methods) == len(reports)}
 
 
