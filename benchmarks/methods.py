@@ -107,9 +107,9 @@ def _by_method(reports: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
     found: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
         for method in report["methods"]:
-            if method["status"] == "done":
-                if "--all" in sys.argv or _is_shown(method["name"]):
-                    found.setdefault(method["name"], []).append(method)
+            wanted = "--all" in sys.argv or _is_shown(method["name"])
+            if wanted and method["status"] == "done":
+                found.setdefault(method["name"], []).append(method)
     return {name: methods for name, methods in found.items() if len(methods) == len(reports)}
 
 
