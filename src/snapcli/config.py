@@ -324,21 +324,26 @@ class CostOptions:
 @dataclass(frozen=True)
 class EvalOptions:
     """methods: names, single-pass, trained or all. on: of SOURCES (none given: those that exist).
-    limit: examples of each corrupted condition and OOD set (0: as many as calibrate took).
-    replicates: of the bootstrap. streams: how many test streams are played."""
+    limit: examples of each corrupted condition and OOD set (as many as calibrate took).
+    replicates: of the bootstrap (1000). streams: how many test streams are played (3). None: as
+    in the table that is there, else what stands in brackets. anew: that table is thrown away."""
 
     methods: tuple[str, ...] = ("single-pass",)
     on: tuple[str, ...] = ()
-    limit: int = 0
-    replicates: int = 1000
-    streams: int = 3
+    limit: int | None = None
+    replicates: int | None = None
+    streams: int | None = None
+    anew: bool = False
 
     def __post_init__(self) -> None:
         for source in self.on:
             _one_of("eval.on", source, SOURCES)
-        _between("eval.limit", self.limit, 0, 1_000_000)
-        _between("eval.replicates", self.replicates, 10, 100_000)
-        _between("eval.streams", self.streams, 0, 20)
+        if self.limit is not None:
+            _between("eval.limit", self.limit, 1, 1_000_000)
+        if self.replicates is not None:
+            _between("eval.replicates", self.replicates, 10, 100_000)
+        if self.streams is not None:
+            _between("eval.streams", self.streams, 0, 20)
 
 
 @dataclass(frozen=True)

@@ -357,6 +357,11 @@ def open_run(run: Path | None, runs_dir: Path) -> Run:
         return Run(run.resolve())
     latest = runs_dir / "latest"
     if not latest.is_dir():
+        there = sorted(path.parent.name for path in runs_dir.glob(f"*/{MANIFEST}"))
+        if there:
+            raise ArtifactError(
+                f"no run in {runs_dir}/ is the latest", f"Name one: --run {' or '.join(there)}"
+            )
         raise ArtifactError(f"there is no run in {runs_dir}/ yet", "Start one: snap train")
     return Run(latest.resolve())
 

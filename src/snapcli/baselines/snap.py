@@ -6,9 +6,19 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
-from snapcli.baselines.method import SURPRISAL, UNCERTAINTY, Array, Batch, Dev, SinglePass, softmax
+from snapcli.baselines.method import (
+    SURPRISAL,
+    UNCERTAINTY,
+    Array,
+    Batch,
+    Dev,
+    SinglePass,
+    Tuning,
+    softmax,
+)
+from snapcli.baselines.tuning import BY_AUROC
 from snapcli.score.calibration import Condition, Conditions, choose_map, fit_map
-from snapcli.score.choice import MIN_ERRORS
+from snapcli.score.choice import BY_PREFERENCE, MIN_ERRORS
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
 from snapcli.score.maps import Features, Map, log_of
 from snapcli.score.weights import tap_weights
@@ -60,7 +70,12 @@ class Snap(SinglePass):
         errors = sum(int(c.wrong.sum()) for c in (dev.clean, *dev.corrupted.values()))
         if errors < MIN_ERRORS:
             return fit_map("temperature", dev, [])
-        return choose_map("auto", dev).map
+        choice = choose_map("auto", dev)
+        kind = choice.map.kind
+        self.tuning_ = Tuning(
+            {"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, choice.dev[kind].pooled.auroc
+        )
+        return choice.map
 
     def score(self, batch: Batch) -> Array:
         return self.map_(self._features(batch))

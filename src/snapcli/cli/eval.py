@@ -26,13 +26,16 @@ def eval(
     ] = "single-pass",
     on: Annotated[
         str,
-        typer.Option(help="float, int8, device (a played stream); what the run has."),
+        typer.Option(help="float, int8, device (a played stream), with commas; what the run has."),
     ] = "",
     limit: Annotated[
-        int, typer.Option(help="Examples of each corruption and foreign set; calibrate's.")
-    ] = 0,
-    replicates: Annotated[int, typer.Option(help="Draws of the bootstrap.")] = 1000,
-    streams: Annotated[int, typer.Option(help="Test streams of 7,400 frames.")] = 3,
+        int | None, typer.Option(help="Examples of each corruption and foreign set; calibrate's.")
+    ] = None,
+    replicates: Annotated[int | None, typer.Option(help="Draws of the bootstrap; 1000.")] = None,
+    streams: Annotated[int | None, typer.Option(help="Test streams of 7,400 frames; 3.")] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Throw away the table that is there.")
+    ] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
@@ -50,6 +53,7 @@ def eval(
         limit=limit,
         replicates=replicates,
         streams=streams,
+        anew=anew,
     )
     with console.progress("eval") as on_progress:
         report = evaluate(chosen, options, on_progress)

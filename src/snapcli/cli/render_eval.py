@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from snapcli import console
-from snapcli.cli.render import figure, percent
+from snapcli.cli.render import figure, percent, plural
 
 if TYPE_CHECKING:
     from snapcli.metrics.bootstrap import Interval
@@ -27,6 +27,8 @@ def table(report: "EvalReport") -> None:
 
 
 def _source(report: "EvalReport", source: "SourceFigures") -> None:
+    from snapcli.stages.eval_report import NOT_ASKED
+
     foreign = [name for name in source.examples if name not in ("clean", "corrupted")]
     columns = [
         *("method", "pooled", "per cell", "clean", *foreign),
@@ -34,10 +36,11 @@ def _source(report: "EvalReport", source: "SourceFigures") -> None:
     ]
     rows = [_row(m, foreign) for m in source.methods]
     accuracy = percent(source.accuracy["clean"])
-    events = "" if source.stream is None else f", {len(source.stream.events)} events in a stream"
+    count = len(source.stream.events) if source.stream else 0
+    events = f", {plural(count, 'event')} in a stream" if source.stream else ""
     title = f"{report.run}, {source.source}: accuracy {accuracy}{events}"
     console.wide_table(title, columns, rows)
-    missing = {m.name: m.why for m in source.methods if m.errors is None}
+    missing = {m.name: m.why for m in source.methods if m.errors is None and m.why != NOT_ASKED}
     for why in dict.fromkeys(missing.values()):
         names = ", ".join(name for name, reason in missing.items() if reason == why)
         console.say(f"not run, {why}: {names}")

@@ -3,7 +3,7 @@
 What an earlier eval of the same artifacts, with the same options, has found stays in the table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 
@@ -25,6 +25,8 @@ from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.stages.device_evidence import DeviceNetwork, device_evidence, played_stream
 from snapcli.stages.eval_report import (
+    DONE,
+    NOT_ASKED,
     NOT_RUN,
     SCHEMA,
     EvalReport,
@@ -51,7 +53,6 @@ from snapcli.stages.recipe import run_recipe
 
 STAGE, FILE = "eval", "eval.json"
 SINGLE, TRAINED = "single-pass", "trained"
-_NOT_ASKED = "not asked for"
 _NO_INT8 = "its layers have no int8 form here"
 _NO_IMAGE = "no firmware of it answers over the link"
 
@@ -66,26 +67,44 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
             f"the data of {run.name} have no labels, so nobody knows what is wrong",
             "Attach with --labels.",
         )
-    limit = options.limit or recipe.calibrate.limit
-    settings = {"limit": limit, "replicates": options.replicates, "streams": options.streams}
-    before = _before(run, settings)
-    table = _Table(run, Evaluation(dataset, limit), options, names, on_progress)
+    before = None if options.anew else _before(run)
+    settings = _settings(run, options, before)
+    table = _Table(run, Evaluation(dataset, settings["limit"]), settings, names, on_progress)
     report = EvalReport(
         schema=SCHEMA,
         run=run.name,
         dataset=dataset.name,
         model=recipe.attach.model if run.is_attached else recipe.train.backbone,
         seed=recipe.train.seed,
-        sources=before,
+        sources=before.sources if before else {},
         **settings,
     )
-    # Written after every source: whoever interrupts a long eval keeps what it has found.
+    # Written as it grows: whoever interrupts a long eval keeps what it has found.
     for source in _sources(run, options.on):
-        found = {**report.sources, source: _merged(table.source(source), before.get(source))}
-        report = replace(report, sources={name: found[name] for name in SOURCES if name in found})
-        with run.write(STAGE, after=_after(run, report.sources)) as out:
-            write_json(out / FILE, asdict(report))
+        earlier = report.sources.get(source)
+        for now in table.source(source):
+            found = {**report.sources, source: _merged(now, earlier)}
+            kept = {name: found[name] for name in SOURCES if name in found}
+            report = replace(report, sources=kept)
+            with run.write(STAGE, after=_after(run, report.sources)) as out:
+                write_json(out / FILE, asdict(report))
     return report
+
+
+def _settings(run: Run, options: EvalOptions, before: EvalReport | None) -> dict[str, int]:
+    """What was asked for, else what the table has; rows that were made otherwise may not stand in
+    one table."""
+    own = {"limit": run_recipe(run).calibrate.limit, "replicates": 1000, "streams": 3}
+    there = {name: getattr(before, name) for name in own} if before else own
+    asked = {name: getattr(options, name) for name in own if getattr(options, name) is not None}
+    settings = there | asked
+    if before and settings != there:
+        made = " ".join(f"--{name} {value}" for name, value in there.items())
+        raise UsageError(
+            f"the table of {run.name} was made with {made}",
+            "Leave these out to add rows, or throw the table away with --anew.",
+        )
+    return settings
 
 
 def _check(run: Run, options: EvalOptions) -> None:
@@ -132,13 +151,12 @@ def _after(run: Run, sources: Mapping[str, SourceFigures]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stages))
 
 
-def _before(run: Run, settings: Mapping[str, int]) -> dict[str, SourceFigures]:
-    """What the last eval said, if it was of the same artifacts and options."""
+def _before(run: Run) -> EvalReport | None:
+    """What the last eval said, if it was of the same artifacts."""
     if run.record(STAGE) is None or run.state(STAGE).status != "done":
-        return {}
+        return None
     values = read_json(run.path(STAGE) / FILE)
-    same = values.get("schema") == SCHEMA and all(values.get(k) == v for k, v in settings.items())
-    return report_from_dict(values).sources if same else {}
+    return report_from_dict(values) if values.get("schema") == SCHEMA else None
 
 
 def _merged(now: SourceFigures, before: SourceFigures | None) -> SourceFigures:
@@ -156,26 +174,26 @@ class _Table:
         self,
         run: Run,
         evaluation: Evaluation,
-        options: EvalOptions,
+        settings: Mapping[str, int],
         names: tuple[str, ...],
         on_progress: OnProgress,
     ) -> None:
-        self._run, self._evaluation, self._options = run, evaluation, options
+        self._run, self._evaluation, self._settings = run, evaluation, settings
         self._names, self._on_progress = names, on_progress
 
-    def source(self, source: str) -> SourceFigures:
+    def source(self, source: str) -> Iterator[SourceFigures]:
+        """With all single-pass methods, then again with every variant that is done."""
         network, evidence = self._seen(source)
         makes = over_the_link(network) if source == DEVICE else single_pass(network)
-        judge = Judge(evidence, self._options.replicates)
+        judge = Judge(evidence, self._settings["replicates"])
         judged: list[tuple[MethodFigures, Samples]] = []
         reference: Samples | None = None
         for i, (name, make) in enumerate(makes.items()):
             self._on_progress(i, len(makes), f"methods judged, {source}: {name}")
             judged.append(self._judged(name, make, judge, reference))
             reference = judged[-1][1] if name == REFERENCE else reference
-        judged += [self._variant(source, name, reference) for name in variants.names()]
         snap = next(samples for figures, samples in judged if figures.name == SNAP)
-        return SourceFigures(
+        shown = SourceFigures(
             source=source,
             examples={
                 "clean": len(evidence.clean),
@@ -186,10 +204,19 @@ class _Table:
             taps=self._taps,
             tap_correlation=_correlation(evidence),
             stream=_stream(evidence),
-            methods=tuple(
-                replace(figures, snap_gains=gains(snap, samples)) for figures, samples in judged
-            ),
+            methods=(),
         )
+        waiting = [MethodFigures(n, TRAINED, NOT_RUN, NOT_ASKED) for n in variants.names()]
+        done = [_with_snap(figures, snap, samples) for figures, samples in judged]
+        yield replace(shown, methods=(*done, *waiting))
+        for i, name in enumerate(variants.names()):
+            if name in self._names:
+                figures, samples = self._variant(source, name, reference)
+                done.append(_with_snap(figures, snap, samples))
+            else:
+                done.append(waiting[i])
+            if done[-1].status == DONE or i + 1 == len(waiting):
+                yield replace(shown, methods=(*done, *waiting[i + 1 :]))
 
     def _seen(self, source: str) -> tuple[Network, Evidence]:
         if source == FLOAT:
@@ -226,13 +253,13 @@ class _Table:
         def on_progress(done: int, total: int, detail: str) -> None:
             self._on_progress(done, total, f"{detail} ({source})")
 
-        return collect(observe, self._evaluation, self._options.streams, on_progress)
+        return collect(observe, self._evaluation, self._settings["streams"], on_progress)
 
     def _judged(
         self, name: str, make: Make | str, judge: Judge, reference: Samples | None
     ) -> tuple[MethodFigures, Samples]:
         if name not in self._names:
-            return MethodFigures(name, SINGLE, NOT_RUN, _NOT_ASKED), {}
+            return MethodFigures(name, SINGLE, NOT_RUN, NOT_ASKED), {}
         if isinstance(make, str):
             return MethodFigures(name, SINGLE, NOT_RUN, make), {}
         return judge.figures(CrossFitted(make, judge.evidence), SINGLE, reference)
@@ -240,14 +267,12 @@ class _Table:
     def _variant(
         self, source: str, name: str, reference: Samples | None
     ) -> tuple[MethodFigures, Samples]:
-        if name not in self._names:
-            return MethodFigures(name, TRAINED, NOT_RUN, _NOT_ASKED), {}
         if source == DEVICE or (source == INT8 and name not in variants.INT8):
             why = _NO_INT8 if source == INT8 else _NO_IMAGE
             return MethodFigures(name, TRAINED, NOT_RUN, why), {}
         variant = variants.variant(self._run, name, self._on_progress)
         evidence = self._collected(self._observer(variant, source), f"{name}, {source}")
-        judge = Judge(evidence, self._options.replicates)
+        judge = Judge(evidence, self._settings["replicates"])
         return judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
 
     def _observer(self, variant: variants.Variant, source: str) -> Observe:
@@ -256,6 +281,10 @@ class _Table:
         count = run_recipe(self._run).quantize.samples
         dataset = self._evaluation.dataset
         return variant.int8(dataset.front_end(dataset.train.x[:count]))
+
+
+def _with_snap(figures: MethodFigures, snap: Samples, samples: Samples) -> MethodFigures:
+    return replace(figures, snap_gains=gains(snap, samples))
 
 
 def _accuracy(evidence: Evidence) -> dict[str, float]:

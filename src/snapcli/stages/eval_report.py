@@ -8,7 +8,7 @@ from snapcli.baselines.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 
 SCHEMA = 1
-DONE, NOT_RUN = "done", "not run"
+DONE, NOT_RUN, NOT_ASKED = "done", "not run", "not asked for"
 
 
 @dataclass(frozen=True)

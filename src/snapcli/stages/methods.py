@@ -88,8 +88,15 @@ def chosen(wanted: Sequence[str], trained: Sequence[str]) -> tuple[str, ...]:
     known = (*SINGLE_PASS, *trained)
     groups = {"all": known, "single-pass": SINGLE_PASS, "trained": tuple(trained)}
     names = {REFERENCE, SNAP}
+    if not wanted:
+        raise UsageError("--methods names no method", f"Known: {', '.join(groups)}, or names.")
     for name in wanted:
         if name not in groups and name not in known:
-            raise UsageError(f"there is no method '{name}'", suggestion(name, (*groups, *known)))
+            raise UsageError(f"there is no method '{name}'", _hint(name, (*groups, *known)))
         names |= set(groups.get(name, (name,)))
     return tuple(name for name in known if name in names)
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    close = suggestion(name, known)
+    return close if close.startswith("Did") else "snap eval lists them all, also those not run."

@@ -68,10 +68,23 @@ def test_what_was_not_asked_for_says_so(run: Run) -> None:
 
 
 @pytest.mark.parametrize("other", [{"limit": 21}, {"replicates": 21}, {"streams": 1}])
-def test_other_options_begin_anew(run: Run, other: dict[str, int]) -> None:
+def test_other_options_lose_nothing_unless_asked_to(run: Run, other: dict[str, int]) -> None:
     evaluate(run, QUICK)
-    found = evaluate(run, replace(QUICK, methods=("energy",), **other))
+    there = (run.path("eval") / "eval.json").read_bytes()
+    changed = replace(QUICK, methods=("energy",), **other)
+    with pytest.raises(UsageError, match="--limit 20 --replicates 20 --streams 0") as refused:
+        evaluate(run, changed)
+    assert "--anew" in str(refused.value.hint)
+    assert (run.path("eval") / "eval.json").read_bytes() == there
+    found = evaluate(run, replace(changed, anew=True))
     assert done(found) == {"max-probability", "snap", "energy"}
+
+
+def test_options_that_are_left_out_are_those_of_the_table(run: Run) -> None:
+    evaluate(run, QUICK)
+    found = evaluate(run, EvalOptions(("energy",)))
+    assert (found.limit, found.replicates, found.streams) == (20, 20, 0)
+    assert done(found) == {"max-probability", "snap", "entropy", "energy"}
 
 
 def test_another_calibration_begins_anew(run: Run) -> None:

@@ -40,7 +40,7 @@ def test_single_pass_names_them_all_and_no_trained_one() -> None:
     assert chosen(["all"], TRAINED) == (*SINGLE_PASS, *TRAINED)
 
 
-@pytest.mark.parametrize("wanted", [(), ("entropy",), ("trained",), ("energy", "deep-ensemble")])
+@pytest.mark.parametrize("wanted", [("entropy",), ("trained",), ("energy", "deep-ensemble")])
 def test_what_others_are_compared_with_is_always_there(wanted: tuple[str, ...]) -> None:
     assert {REFERENCE, SNAP} <= set(chosen(wanted, TRAINED))
     named = {name for name in wanted if name != "trained"}
@@ -113,3 +113,8 @@ def test_over_the_link_come_logits_surprisals_and_u() -> None:
 def test_the_float_model_has_no_u_of_the_device() -> None:
     assert isinstance(single_pass(Made())[DEPLOYED], str)
     assert not isinstance(single_pass(Made(is_integer=True))[DEPLOYED], str)
+
+
+def test_no_method_at_all_is_a_mistake() -> None:
+    with pytest.raises(UsageError, match="names no method"):
+        chosen((), TRAINED)
