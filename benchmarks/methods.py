@@ -24,12 +24,12 @@ _PAPERS = ("snap", "snap-deployed", "snap-s", "snap-logistic", "snap-isotonic")
 def main() -> None:
     groups: dict[tuple[str, str], list[Path]] = {}
     for name in (n for n in sys.argv[1:] if n != "--all"):
-        report = _read(Path(name) / "eval" / "eval.json")
+        report = read(Path(name) / "eval" / "eval.json")
         groups.setdefault((report["dataset"], Path(report["model"]).stem), []).append(Path(name))
     if not groups:
         sys.exit("usage: python benchmarks/methods.py RUN...")
     for (dataset, model), runs in groups.items():
-        reports = [_read(run / "eval" / "eval.json") for run in runs]
+        reports = [read(run / "eval" / "eval.json") for run in runs]
         seeds = ", ".join(str(r["seed"]) for r in reports)
         print(f"\n### {dataset}, {model}\n")
         for source in reports[0]["sources"]:
@@ -46,7 +46,7 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
         f"{100 * np.mean([r['accuracy'][k] for r in reports]):.1f}" for k in reports[0]["accuracy"]
     )
     print(f"**{source}**, seed {seeds}; {examples}; accuracy clean / by severity: {accuracy} %\n")
-    rows = _by_method(reports)
+    rows = by_method(reports)
     foreign = [k for k in reports[0]["examples"] if k not in ("clean", "corrupted")]
     _table(
         (
@@ -55,11 +55,11 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
         ),
         rows,
         lambda m: [
-            _mean([f["accuracy"] for f in m]),
-            _within([f["errors"]["pooled"]["auroc"] for f in m]),
-            *(_plain([f["errors"][k]["auroc"] for f in m]) for k in ("per_cell", "clean")),
-            *(_plain([f["errors"]["pooled"][k] for f in m]) for k in ("aupr", "fpr95")),
-            *(_plain([f["ood"][name]["auroc"] for f in m]) for name in foreign),
+            mean_of([f["accuracy"] for f in m]),
+            within([f["errors"]["pooled"]["auroc"] for f in m]),
+            *(plain([f["errors"][k]["auroc"] for f in m]) for k in ("per_cell", "clean")),
+            *(plain([f["errors"]["pooled"][k] for f in m]) for k in ("aupr", "fpr95")),
+            *(plain([f["ood"][name]["auroc"] for f in m]) for name in foreign),
         ],
     )
     _table(
@@ -70,12 +70,12 @@ def _source(source: str, reports: list[dict[str, Any]], seeds: str) -> None:
         {name: m for name, m in rows.items() if all(f["events"] for f in m)},
         lambda m: [
             str(sum(f["events"]["events"] for f in m)),
-            _within([f["events"]["auprc"] for f in m]),
-            _plain([f["events"]["delay"] for f in m], 0),
-            _mean([f["events"]["false_positives"] for f in m]),
-            *(_plain([f["selective"]["all"][k] for f in m]) for k in ("risk_90", "aurc", "nll_90")),
-            *(_plain([f["posterior"]["clean"][k] for f in m]) for k in ("nll", "ece")),
-            _plain([f["posterior"].get("corrupted", {}).get("ece", {}) for f in m]),
+            within([f["events"]["auprc"] for f in m]),
+            plain([f["events"]["delay"] for f in m], 0),
+            mean_of([f["events"]["false_positives"] for f in m]),
+            *(plain([f["selective"]["all"][k] for f in m]) for k in ("risk_90", "aurc", "nll_90")),
+            *(plain([f["posterior"]["clean"][k] for f in m]) for k in ("nll", "ece")),
+            plain([f["posterior"].get("corrupted", {}).get("ece", {}) for f in m]),
         ],
     )
     print(
@@ -99,15 +99,15 @@ def _short(name: str) -> str:
     return name.removesuffix(".auroc").replace("errors.", "").replace("selective.all.", "")
 
 
-def _is_shown(name: str) -> bool:
+def is_shown(name: str) -> bool:
     return name in _PAPERS or not name.startswith("snap")
 
 
-def _by_method(reports: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_method(reports: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
         for method in report["methods"]:
-            wanted = "--all" in sys.argv or _is_shown(method["name"])
+            wanted = "--all" in sys.argv or is_shown(method["name"])
             if wanted and method["status"] == "done":
                 found.setdefault(method["name"], []).append(method)
     return {name: methods for name, methods in found.items() if len(methods) == len(reports)}
@@ -117,7 +117,7 @@ def _costs(run: Path) -> None:
     path = run / "cost" / "cost.json"
     if not path.is_file():
         return
-    for target in _read(path)["targets"]:
+    for target in read(path)["targets"]:
         print(f"cost on `{target['target']}`\n")
         print("| method | fits | flash, B | RAM, B | instructions |\n|---|---|---|---|---|")
         for row in target["rows"]:
@@ -130,7 +130,7 @@ def _costs(run: Path) -> None:
 
 def _ablations(run: Path) -> None:
     for path in sorted((run / "ablate").glob("*/*.json")):
-        table = _read(path)
+        table = read(path)
         titles = [column["title"] for column in table["columns"]]
         print(f"{table['title']}\n\n| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
         for row in table["rows"]:
@@ -144,7 +144,7 @@ def _cell(value: Any) -> str:
         case None:
             return "-"
         case dict():
-            return _within([value])
+            return within([value])
         case float():
             return f"{value:.3f}"
         case int():
@@ -166,17 +166,17 @@ def _table(
     print()
 
 
-def _mean(values: list[float | None], digits: int = 3) -> str:
+def mean_of(values: list[float | None], digits: int = 3) -> str:
     known = [v for v in values if v is not None]
     return f"{np.mean(known):.{digits}f}" if known else "-"
 
 
-def _plain(figures: list[Figure], digits: int = 3) -> str:
-    return _mean([f.get("value") for f in figures], digits)
+def plain(figures: list[Figure], digits: int = 3) -> str:
+    return mean_of([f.get("value") for f in figures], digits)
 
 
-def _within(figures: list[Figure]) -> str:
-    value, low, high = (_mean([f[k] for f in figures]) for k in ("value", "low", "high"))
+def within(figures: list[Figure]) -> str:
+    value, low, high = (mean_of([f[k] for f in figures]) for k in ("value", "low", "high"))
     return value if low == "-" else f"{value} [{low}, {high}]"
 
 
@@ -188,7 +188,7 @@ def _verdict(figures: list[Figure]) -> str:
     return f"**{said}**" if low > 0 or high < 0 else said
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 
