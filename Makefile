@@ -7,7 +7,7 @@ SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills lint format \
-	setup tools clean
+	setup tools browser clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -16,7 +16,7 @@ demo: setup ## Train, calibrate, quantize, export, build, flash and bench the di
 	@$(SNAP) demo
 
 # A file stays in one process, which makes its fixtures once; the slow files come first as it is.
-test: setup ## Run the tests, in two processes.
+test: setup browser ## Run the tests, in two processes.
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: setup ## Measure the line coverage of the .tflite reader.
@@ -82,6 +82,13 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
 
 tools:
 	@PYTHON="$(PYTHON)" sh scripts/install-tools $(PACKAGES)
+
+# For the test of the page that `snap report` writes, which is skipped without them.
+BROWSER := chromium chromium-driver
+
+browser:
+	@PYTHON="$(PYTHON)" sh scripts/install-tools $(BROWSER) || \
+	  echo "note: the report's page is not tested in a browser"
 
 clean: ## Remove the virtual environment and caches, never the runs.
 	rm -rf $(VENV) .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -135,7 +135,7 @@ def test_an_artifact_that_may_not_be_read(workspace: Workspace) -> None:
 
 
 def test_without_any_run(empty: Workspace) -> None:
-    for command in ("calibrate", "quantize", "export-c", "flash", "bench", "show"):
+    for command in ("calibrate", "quantize", "export-c", "flash", "bench", "eval", "show"):
         message, hint = refused(empty, ARTIFACT, command)
         assert "no run in" in message
         assert hint == "Start one: snap train"
@@ -293,6 +293,15 @@ def test_a_run_that_does_not_exist(workspace: Workspace) -> None:
         (("flash", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
         (("bench", "--target", "toaster"), USAGE, "'toaster'", "Known: big-mcu"),
         (("bench", "--target", "small-mcu"), ARTIFACT, "is missing", "snap train"),
+        (("eval", "--methods", "entropi"), USAGE, "'entropi'", "Did you mean entropy?"),
+        (("eval", "--methods", "snap,al"), USAGE, "'al'", "all"),
+        (("eval", "--on", "fpga"), USAGE, "'fpga'", "float, int8, device"),
+        (("eval", "--on", "device"), ARTIFACT, "is missing", "snap train"),
+        (("eval", "--on", "int8"), ARTIFACT, "is missing", "snap train"),
+        (("eval",), ARTIFACT, "is missing", "snap train"),
+        (("eval", "--replicates", "9"), USAGE, "eval.replicates is 9", "between"),
+        (("eval", "--streams", "21"), USAGE, "eval.streams is 21", "between"),
+        (("eval", "--limit", "-1"), USAGE, "eval.limit is -1", "between"),
         (("bench", "--inputs", "0"), USAGE, "bench.inputs is 0", "between"),
         (("bench", "--inputs"), USAGE, "--inputs", "--help"),
         (("flash", "--colour"), USAGE, "--colour", "snap flash --help"),
@@ -322,7 +331,7 @@ def test_nonsense_on_the_command_line(
     remedy: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if arguments[0] in ("calibrate", "quantize", "export-c", "flash", "bench"):
+    if arguments[0] in ("calibrate", "quantize", "export-c", "flash", "bench", "eval"):
         trained(empty.runs)
     before = empty.content()
     # --runs-dir from the environment: behind an option that lacks its value it would become it.

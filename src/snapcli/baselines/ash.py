@@ -21,19 +21,16 @@ class Ash(SinglePass):
         self._last = last
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        batches = dev.batches()
-
         def found(percentile: int) -> float:
-            return errors_found(lambda i: self._energy(batches[i], percentile), dev)
+            self.percentile_ = percentile
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"percentile": _PERCENTILES}, found)
         self.percentile_ = self.tuning_.chosen["percentile"]
 
     def score(self, batch: Batch) -> Array:
-        return self._energy(batch, self.percentile_)
-
-    def _energy(self, batch: Batch, percentile: int) -> Array:
-        return energy(self._last.logits(shaped(batch.outputs[FEATURES], percentile)), 1.0)
+        features = shaped(batch.outputs[FEATURES], self.percentile_)
+        return energy(self._last.logits(features), 1.0)
 
 
 def shaped(features: Array, percentile: int) -> Array:

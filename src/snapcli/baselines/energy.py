@@ -13,10 +13,9 @@ class Energy(SinglePass):
     source = "Liu et al., Energy-based Out-of-distribution Detection, 2020"
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        batches = dev.batches()
-
         def found(temperature: float) -> float:
-            return errors_found(lambda i: energy(batches[i].logits, temperature), dev)
+            self.temperature_ = temperature
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"temperature": _TEMPERATURES}, found)
         self.temperature_ = self.tuning_.chosen["temperature"]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from snapcli.baselines.method import Array, Batch, Dev
-from snapcli.baselines.trained import Trained, errors_found
-from snapcli.baselines.tuning import chosen_from
+from snapcli.baselines.trained import Trained
+from snapcli.baselines.tuning import chosen_from, errors_found
 
 # The paper's: how much evidence counts. Its other parameter, the weight of the regularizer, would
 # need a training for each value; there is one.
@@ -23,7 +23,7 @@ class Evidential(Trained):
     def fit(self, train: Batch, dev: Dev) -> None:
         def value(scale: float) -> float:
             self.scale_ = scale
-            return errors_found(dev, self.probabilities, self.score) - self._nll(dev)
+            return errors_found(self, dev) - self._nll(dev)
 
         self.tuning_ = chosen_from({"scale": _SCALES}, value, _BY)
         self.scale_ = self.tuning_.chosen["scale"]

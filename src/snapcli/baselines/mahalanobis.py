@@ -37,12 +37,10 @@ class Mahalanobis(SinglePass):
             tap: np.square(train.outputs[tap] - self.means_[tap][rows]).mean(axis=0)
             for tap in self._taps
         }
-        batches = dev.batches()
-        # [taps, n, classes] of every batch and shrinkage: a choice of weights is only a sum.
-        distances = {s: [self._distances(b, s) for b in batches] for s in _SHRINKAGES}
 
         def found(shrinkage: float, weights: tuple[float, ...]) -> float:
-            return errors_found(lambda i: _nearest(distances[shrinkage][i], weights), dev)
+            self.shrinkage_, self.weights_ = shrinkage, weights
+            return errors_found(self, dev)
 
         grid = {"shrinkage": _SHRINKAGES, "weights": _weights(len(self._taps))}
         self.tuning_ = chosen_from(grid, found)
@@ -50,26 +48,26 @@ class Mahalanobis(SinglePass):
         self.weights_ = self.tuning_.chosen["weights"]
 
     def score(self, batch: Batch) -> Array:
-        return _nearest(self._distances(batch, self.shrinkage_), self.weights_)
+        total = sum(
+            weight * self._of_tap(tap, batch.outputs[tap])
+            for tap, weight in zip(self._taps, self.weights_, strict=True)
+            if weight
+        )
+        return np.asarray(total).min(axis=-1)
 
-    def _distances(self, batch: Batch, shrinkage: float) -> Array:
-        return np.stack([self._of_tap(tap, batch.outputs[tap], shrinkage) for tap in self._taps])
-
-    def _of_tap(self, tap: str, pooled: Array, shrinkage: float) -> Array:
+    def _of_tap(self, tap: str, pooled: Array) -> Array:
         """[n, classes]: mean squared distance over the channels."""
         variance = self.variances_[tap]
         # A channel that never changes in training says nothing finite.
         usual = float(variance.mean()) or 1.0
-        scale = 1.0 / np.maximum(variance + shrinkage * usual, 1e-9 * usual)
-        means = self.means_[tap]
-        # Expanded, for [n, classes, channels] would not fit.
+        scale = 1.0 / np.maximum(variance + self.shrinkage_ * usual, 1e-9 * usual)
+        # Expanded, for [n, classes, channels] would not fit; from the middle of the classes, for
+        # the squares of what lies far from zero would drown the differences.
+        middle = self.means_[tap].mean(axis=0)
+        means, pooled = self.means_[tap] - middle, pooled - middle
         square = (pooled**2 @ scale)[:, None] + (means**2 @ scale)[None]
         distance = square - 2.0 * (pooled * scale) @ means.T
         return np.maximum(distance, 0.0) / len(scale)
-
-
-def _nearest(distances: Array, weights: Sequence[float]) -> Array:
-    return np.asarray(np.tensordot(weights, distances, axes=1).min(axis=-1))
 
 
 def _weights(taps: int) -> list[tuple[float, ...]]:

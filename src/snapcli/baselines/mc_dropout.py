@@ -2,8 +2,7 @@
 
 from snapcli.baselines.ensemble import MEMBERS, Ensemble, mutual_information, predictive_entropy
 from snapcli.baselines.method import Array, Batch, Dev, softmax
-from snapcli.baselines.trained import errors_found
-from snapcli.baselines.tuning import chosen_from
+from snapcli.baselines.tuning import chosen_from, errors_found
 
 _SCORES = {"entropy": predictive_entropy, "mutual information": mutual_information}
 # The paper's.
@@ -20,7 +19,7 @@ class McDropout(Ensemble):
     def fit(self, train: Batch, dev: Dev) -> None:
         def auroc(passes: int, score: str) -> float:
             self.passes_, self.score_ = passes, score
-            return errors_found(dev, self.probabilities, self.score)
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"passes": _PASSES, "score": tuple(_SCORES)}, auroc)
         chosen = self.tuning_.chosen

@@ -1,7 +1,10 @@
 """ODIN without its perturbation of inputs: a softmax flattened by a large temperature."""
 
-from snapcli.baselines.method import Array, Batch, Dev, SinglePass, softmax
+from scipy.special import expit
+
+from snapcli.baselines.method import Array, Batch, Dev, SinglePass
 from snapcli.baselines.tuning import chosen_from, errors_found
+from snapcli.score.confidence import error_logit
 
 _TEMPERATURES = (1.0, 10.0, 100.0, 1000.0)
 
@@ -14,17 +17,13 @@ class OdinLite(SinglePass):
     )
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        batches = dev.batches()
-
         def found(temperature: float) -> float:
-            return errors_found(lambda i: _doubt(batches[i], temperature), dev)
+            self.temperature_ = temperature
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"temperature": _TEMPERATURES}, found)
         self.temperature_ = self.tuning_.chosen["temperature"]
 
     def score(self, batch: Batch) -> Array:
-        return _doubt(batch, self.temperature_)
-
-
-def _doubt(batch: Batch, temperature: float) -> Array:
-    return 1.0 - softmax(batch.logits, temperature).max(axis=-1)
+        # As max-probability computes it: at T = 1 the two are the same.
+        return expit(error_logit(batch.logits, self.temperature_))

@@ -19,19 +19,16 @@ class ReAct(SinglePass):
         self._last = last
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        batches = dev.batches()
         limits = np.percentile(dev.clean.outputs[FEATURES], _PERCENTILES)
         limit_of = dict(zip(_PERCENTILES, limits.tolist(), strict=True))
 
         def found(percentile: int) -> float:
-            limit = limit_of[percentile]
-            return errors_found(lambda i: self._energy(batches[i], limit), dev)
+            self.limit_ = limit_of[percentile]
+            return errors_found(self, dev)
 
         self.tuning_ = chosen_from({"percentile": _PERCENTILES}, found)
         self.limit_ = limit_of[self.tuning_.chosen["percentile"]]
 
     def score(self, batch: Batch) -> Array:
-        return self._energy(batch, self.limit_)
-
-    def _energy(self, batch: Batch, limit: float) -> Array:
-        return energy(self._last.logits(np.minimum(batch.outputs[FEATURES], limit)), 1.0)
+        features = np.minimum(batch.outputs[FEATURES], self.limit_)
+        return energy(self._last.logits(features), 1.0)

@@ -35,7 +35,7 @@ class Surprise(SinglePass):
 
 
 class Snap(SinglePass):
-    """U by one of config.MAPS, or by the one that `auto` takes on the dev data it is given."""
+    """U by one of config.MAPS, or by the one that `auto` takes on the dev data of the first fit."""
 
     source = _SOURCE
     learns_shift = True
@@ -52,6 +52,7 @@ class Snap(SinglePass):
             self._condition(clean), {k: self._condition(b) for k, b in dev.corrupted.items()}
         )
         self.map_ = self._map(on_dev)
+        self._kind = self.map_.kind
 
     def _map(self, dev: Conditions) -> Map:
         if self._kind != "auto":
@@ -113,6 +114,10 @@ class Deployed(Snap):
 
     # Nothing of U is fitted here.
     learns_shift = False
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        """The temperature alone, by which the other classes share U."""
+        self.temperature_ = fit_temperature(dev.clean.logits, dev.clean.y)
 
     def score(self, batch: Batch) -> Array:
         return batch.outputs[UNCERTAINTY]

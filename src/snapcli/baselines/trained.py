@@ -1,13 +1,11 @@
 """What methods have in common that train a network of their own: they answer with it, too."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.baselines.method import Array, Batch, Dev, Tuning
-from snapcli.metrics.detection import detection
 
 
 class Trained(ABC):
@@ -30,12 +28,3 @@ class Trained(ABC):
 
     def answers(self, batch: Batch) -> NDArray[np.int64]:
         return self.probabilities(batch).argmax(axis=-1)
-
-
-def errors_found(
-    dev: Dev, posterior: Callable[[Batch], Array], score: Callable[[Batch], Array]
-) -> float:
-    """AUROC of the errors of these posteriors over all dev data; nan where there is none."""
-    batches = dev.batches()
-    wrong = np.concatenate([posterior(batch).argmax(axis=-1) != batch.y for batch in batches])
-    return detection(wrong, np.concatenate([score(batch) for batch in batches])).auroc

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.baselines.method import Array, Dev, Tuning
+from snapcli.baselines.method import Dev, Method, Tuning
 from snapcli.metrics.detection import detection
 
 BY_AUROC = "AUROC of errors on dev data"
 
 
-def errors_found(score: Callable[[int], Array], dev: Dev) -> float:
-    """AUROC of the base model's errors over all dev data; score(i) of the i-th of dev.batches().
-    nan where there is no error."""
+def errors_found(method: Method, dev: Dev) -> float:
+    """AUROC of the method's errors over all dev data, by its score as its parameters are now; nan
+    where there is none."""
     batches = dev.batches()
-    wrong = np.concatenate([batch.logits.argmax(axis=-1) != batch.y for batch in batches])
-    return detection(wrong, np.concatenate([score(i) for i in range(len(batches))])).auroc
+    wrong = np.concatenate([method.answers(batch) != batch.y for batch in batches])
+    return detection(wrong, np.concatenate([method.score(batch) for batch in batches])).auroc
 
 
 def chosen_from(

@@ -67,8 +67,8 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    shown = (eval, ablate, report, compare, show, monitor, inspect)
-    around = (demo, run, attach, taps, cost, *shown, verify, models, ports, doctor)
+    shown = (eval, cost, ablate, report, compare, show, monitor, inspect)
+    around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

@@ -38,12 +38,19 @@ def eval(
     json: AsJson = False,
 ) -> None:
     """Compare every method of the paper, with intervals."""
-    from snapcli.config import EvalOptions
+    from snapcli.config import EvalOptions, override
     from snapcli.runs import open_run
     from snapcli.stages.eval import evaluate
 
-    options = EvalOptions(names(methods) or (), names(on) or (), limit, replicates, streams)
     chosen = open_run(run, runs_dir)
+    options = override(
+        EvalOptions(),
+        methods=names(methods) or (),
+        on=names(on) or (),
+        limit=limit,
+        replicates=replicates,
+        streams=streams,
+    )
     with console.progress("eval") as on_progress:
         report = evaluate(chosen, options, on_progress)
     console.print_json(report) if json else render_eval.table(report)

@@ -19,16 +19,17 @@ def table(report: "EvalReport") -> None:
     if len(report.sources) > 1:
         _beside(report)
     console.say(
-        "AUROC of errors: positive is a wrong answer. OOD: foreign inputs against right answers on "
-        "clean data.\nevents: AUPRC of frames in an accuracy drop. In brackets: 95 % of "
-        f"{report.replicates:,} bootstrap draws.\ngain: in pooled AUROC on max-probability, paired."
+        "pooled, per cell, clean: AUROC of errors; positive is a wrong answer. Foreign sets: AUROC "
+        "against right answers on clean data.\nevents: AUPRC of frames in an accuracy drop; delay: "
+        "frames to the first alarm, median. gain: in pooled AUROC over max-probability, paired.\n"
+        f"In brackets: 95 % of {report.replicates:,} bootstrap draws. The whole page: snap report"
     )
 
 
 def _source(report: "EvalReport", source: "SourceFigures") -> None:
     foreign = [name for name in source.examples if name not in ("clean", "corrupted")]
     columns = [
-        *("method", "pooled", "per cell", "clean", *(f"OOD {name}" for name in foreign)),
+        *("method", "pooled", "per cell", "clean", *foreign),
         *("events", "delay", "risk@90", "ECE", "gain"),
     ]
     rows = [_row(m, foreign) for m in source.methods]
@@ -36,25 +37,27 @@ def _source(report: "EvalReport", source: "SourceFigures") -> None:
     events = "" if source.stream is None else f", {len(source.stream.events)} events in a stream"
     title = f"{report.run}, {source.source}: accuracy {accuracy}{events}"
     console.wide_table(title, columns, rows)
+    missing = {m.name: m.why for m in source.methods if m.errors is None}
+    for why in dict.fromkeys(missing.values()):
+        names = ", ".join(name for name, reason in missing.items() if reason == why)
+        console.say(f"not run, {why}: {names}")
 
 
 def _row(method: "MethodFigures", foreign: list[str]) -> list[str]:
     if method.errors is None:
-        return [method.name, f"not run: {method.why}", *[""] * (len(foreign) + 7)]
+        return [method.name, method.status, *[""] * (len(foreign) + 7)]
     errors, events = method.errors, method.events
-    risk = method.selective["all"].risk_90
-    ece = method.posterior["clean"].ece
     gain = method.gains.get(_GAIN)
     return [
         method.name,
-        within(errors.pooled.auroc),
+        figure(errors.pooled.auroc.value),
         figure(errors.per_cell.auroc.value),
         figure(errors.clean.auroc.value),
         *(figure(method.ood[name].auroc.value) for name in foreign),
         figure(events.auprc.value) if events else "-",
         _frames(events.delay.value) if events else "-",
-        figure(risk.value),
-        figure(ece.value),
+        figure(method.selective["all"].risk_90.value),
+        figure(method.posterior["clean"].ece.value),
         signed(gain) if gain else "",
     ]
 
@@ -62,12 +65,11 @@ def _row(method: "MethodFigures", foreign: list[str]) -> list[str]:
 def _beside(report: "EvalReport") -> None:
     """The pooled AUROC of every method by every source."""
     sources = list(report.sources.values())
-    rows = []
-    for method in sources[0].methods:
-        same = [next(m for m in s.methods if m.name == method.name) for s in sources]
-        found = [within(m.errors.pooled.auroc) if m.errors else "-" for m in same]
-        if any(cell != "-" for cell in found):
-            rows.append([method.name, *found])
+    pooled = [
+        {m.name: within(m.errors.pooled.auroc) for m in s.methods if m.errors} for s in sources
+    ]
+    judged = dict.fromkeys(name for found in pooled for name in found)
+    rows = [[name, *(found.get(name, "-") for found in pooled)] for name in judged]
     names = [source.source for source in sources]
     console.table("pooled AUROC of errors beside each other", ["method", *names], rows)
 

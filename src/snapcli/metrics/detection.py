@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, roc_auc_score
+
+from snapcli.metrics.ranking import Ranked
 
 Array = NDArray[np.float64]
 
@@ -21,9 +22,8 @@ def detection(positive: NDArray[np.bool_], score: Array) -> Detection:
     """A higher score should mean positive."""
     if not 0 < positive.sum() < len(positive):
         return Detection(float("nan"), float("nan"))
-    return Detection(
-        float(roc_auc_score(positive, score)), float(average_precision_score(positive, score))
-    )
+    auroc, auprc, _ = Ranked(positive, score).figures(np.ones((1, len(positive))))[:, 0]
+    return Detection(float(auroc), float(auprc))
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from typing import Any
 
 from snapcli.report.methods import is_ours
 from snapcli.report.numbers import kilobytes
-from snapcli.report.table import LOWER, Column, Row, table
+from snapcli.report.table import Column, Row, table
 
 _COLUMNS = (
     Column("method"),
     Column("computes"),
-    Column("flash, bytes", LOWER),
-    Column("RAM, bytes", LOWER),
-    Column("instructions", LOWER),
-    Column("on top of the backbone", LOWER),
+    Column("flash, bytes"),
+    Column("RAM, bytes"),
+    Column("instructions"),
+    Column("on top of the backbone"),
     Column("status"),
 )
 

@@ -48,8 +48,11 @@ def path(points: Sequence[tuple[float, float]], digits: int = 1) -> str:
     def said(number: int) -> str:
         return f"{number / scale:.{digits}f}".rstrip("0").rstrip(".") if digits else str(number)
 
-    steps = (
-        f"l{said(x - before_x)},{said(y - before_y)}"
+    # One l is enough for all steps, and a minus sign separates as well as a blank.
+    numbers = [
+        said(step)
         for (before_x, before_y), (x, y) in pairwise(places)
-    )
-    return "".join([f"M{said(places[0][0])},{said(places[0][1])}", *steps])
+        for step in (x - before_x, y - before_y)
+    ]
+    start = f"M{said(places[0][0])},{said(places[0][1])}"
+    return f"{start}l{' '.join(numbers).replace(' -', '-')}" if numbers else start

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from snapcli.report.methods import Looks, is_ours
+from snapcli.report.outcome import headlines
 from snapcli.report.table import HIGHER, LOWER, Column, Row, table
 from snapcli.report.words import figure_words
 
@@ -24,7 +25,18 @@ _CALIBRATED = (("nll", "NLL"), ("brier", "Brier"), ("ece", "ECE"))
 
 def tables(source: Json, looks: Looks) -> list[tuple[str, str, str]]:
     """(heading, what the figures mean, markup) of each kind of table that has anything."""
-    made = (_errors, _ood, _events, _selective, _calibration, _gains, _severity, _type, _tuning)
+    made = (
+        _errors,
+        _ood,
+        _events,
+        _selective,
+        _calibration,
+        _gains,
+        _snap_gains,
+        _severity,
+        _type,
+        _tuning,
+    )
     return [found for make in made if (found := make(source, looks)) is not None]
 
 
@@ -156,24 +168,37 @@ def _calibration(source: Json, looks: Looks) -> tuple[str, str, str] | None:
 
 
 def _gains(source: Json, looks: Looks) -> tuple[str, str, str] | None:
-    # Severities and types have tables of their own.
-    keys = [k for k in _keys(source, "gains") if not k.startswith(("severity.", "type."))]
-    if not keys:
-        return None
+    keys = list(headlines(dict.fromkeys(_keys(source, "gains"))))
+    words = (
+        "The figure minus that of max-probability, from the same bootstrap samples; above 0 is "
+        "better for all. Orange: the method wins, blue: it loses, the interval leaves out 0."
+    )
+    title = "Paired gains over max-probability"
+    return (
+        ("Paired gains", words, _differences(source, looks, title, "gains", keys)) if keys else None
+    )
+
+
+def _snap_gains(source: Json, looks: Looks) -> tuple[str, str, str] | None:
+    keys = list(headlines(dict.fromkeys(_keys(source, "snap_gains"))))
+    words = (
+        "What SNAP has more than each other method, from the same bootstrap samples; above 0 SNAP "
+        "is better, for all figures. Orange: SNAP wins, blue: it loses, the interval leaves out 0."
+    )
+    markup = _differences(source, looks, "SNAP over every method", "snap_gains", keys)
+    return ("SNAP against each", words, markup) if keys else None
+
+
+def _differences(source: Json, looks: Looks, title: str, part: str, keys: Sequence[str]) -> str:
     columns = [
-        Column(figure_words(last), HIGHER, figure_words(what))
+        Column(figure_words(last), HIGHER, figure_words(what), is_gain=True)
         for what, _, last in (key.rpartition(".") for key in keys)
     ]
 
     def cells(method: Json) -> list[Any]:
-        return [_get(method["gains"], key) for key in keys]
+        return [_get(method[part], key) for key in keys]
 
-    words = (
-        "The figure minus that of max-probability, from the same bootstrap samples; above 0 is "
-        "better for all. A method beats another only where the interval leaves out 0."
-    )
-    title = "Paired gains over max-probability"
-    return "Paired gains", words, _table(source, looks, title, columns, cells)
+    return _table(source, looks, title, columns, cells)
 
 
 def _by(source: Json, looks: Looks, part: str, what: str) -> str:

@@ -14,10 +14,11 @@ from snapcli.report.markup import tag, text
 from snapcli.report.method_tables import tables
 from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
 from snapcli.report.numbers import kilobytes, percent, plural, spoken, value_of
+from snapcli.report.outcome import headlines
 from snapcli.report.source_table import source_table
 from snapcli.report.table import plain_table
 from snapcli.report.timeline import device_lane, lane, timeline
-from snapcli.report.verdict import headlines, lead, statements
+from snapcli.report.verdict import lead, statements
 from snapcli.report.words import figure_words
 
 _SOURCES = {
@@ -48,9 +49,7 @@ def page(contents: Contents) -> str:
             "Is what it states true?",
             _of_sources(contents, _calibration),
         ),
-        Section(
-            "stream", "Stream", "The stream", _of_sources(contents, _stream) + _device(contents)
-        ),
+        Section("stream", "Stream", "The stream", _streams(contents)),
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
         Section("cost", "Cost", "Cost", _cost(contents)),
@@ -245,9 +244,19 @@ def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
     return tag("p", text(words), class_="words") + _grid(*figures)
 
 
-def _stream(source: Mapping[str, Any], looks: Looks) -> str:
+def _streams(contents: Contents) -> str:
+    """All methods for one source, for the others the two that matter: it is the largest part."""
+    main = main_source(contents.evaluation) if contents.evaluation else None
+
+    def make(source: Mapping[str, Any], looks: Looks) -> str:
+        shown = reversed(drawn(source)) if source["source"] == main else pair(source)
+        return _stream(source, looks, [m for m in shown if m["stream"]])
+
+    return _of_sources(contents, make) + _device(contents)
+
+
+def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str, Any]]) -> str:
     view = source["stream"]
-    lanes = [m for m in reversed(drawn(source)) if m["stream"]]
     if view is None or not lanes:
         return ""
     words = (

@@ -6,9 +6,9 @@ from typing import Any
 from snapcli.report.markup import label, svg, tag
 from snapcli.report.methods import Looks, drawn, pair
 from snapcli.report.numbers import bounds, decimal, percent, signed, spoken, value_of
+from snapcli.report.outcome import outcome
 from snapcli.report.plot import RIGHT, WIDTH
 from snapcli.report.scale import Scale, around
-from snapcli.report.verdict import outcome
 from snapcli.report.words import figure_words
 
 _ROW = 26

@@ -6,6 +6,7 @@ from typing import Any
 
 from snapcli.report.markup import tag, text
 from snapcli.report.numbers import DASH, bounds, decimal, value_of
+from snapcli.report.outcome import outcome
 
 HIGHER, LOWER = "higher", "lower"
 
@@ -13,12 +14,13 @@ HIGHER, LOWER = "higher", "lower"
 @dataclass(frozen=True)
 class Column:
     """group: stands above neighbours that share it. better: HIGHER, LOWER, or "" where no value is
-    better than another."""
+    better than another. is_gain: its intervals are of differences, coloured by their side of 0."""
 
     title: str
     better: str = ""
     group: str = ""
     digits: int = 3
+    is_gain: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _heading(column: Column) -> str:
 def _best(index: int, column: Column, rows: Sequence[Row]) -> float | None:
     found = [value_of(row.cells[index]) for row in rows if not row.why]
     numbers = [v for v in found if isinstance(v, int | float)]
-    if not column.better or len(set(numbers)) < 2:
+    if not column.better or column.is_gain or len(set(numbers)) < 2:
         return None
     return max(numbers) if column.better == HIGHER else min(numbers)
 
@@ -96,13 +98,17 @@ def _cell(cell: Any, column: Column, best: float | None) -> str:
     if between is None:
         return tag("td", inside, data_v=_exact(value))
     low, high = (decimal(edge, column.digits) for edge in between)
-    inside += tag("small", f"{low}\N{EN DASH}{high}")
-    return tag("td", inside, data_v=_exact(value), data_i=" ".join(map(_exact, between)))
+    # A dash before a minus sign cannot be read.
+    between_words = "\N{THIN SPACE}to\N{THIN SPACE}" if between[0] < 0 else "\N{EN DASH}"
+    inside += tag("small", f"{low}{between_words}{high}")
+    look = outcome(cell) if column.is_gain else None
+    ends = " ".join(map(_exact, between))
+    return tag("td", inside, data_v=_exact(value), data_i=ends, class_=look)
 
 
 def _exact(value: float) -> str:
     """For sorting and CSV: more digits than are shown."""
-    return str(value) if isinstance(value, int) else f"{value:.6g}"
+    return str(value) if isinstance(value, int) else f"{value:.5g}"
 
 
 def plain_table(title: str, report: Mapping[str, Any]) -> str:

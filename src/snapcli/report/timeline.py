@@ -44,16 +44,21 @@ def first_alarms(
     alarms: Sequence[bool], events: Sequence[Sequence[int]], frames: int
 ) -> list[int | None]:
     """Of each event the first frame, to a group's precision, in which there was an alarm."""
-    group = frames / max(len(alarms), 1)
+    group = _group(frames, len(alarms))
     found: list[int | None] = []
     for onset, offset in events:
         inside = (
-            max(int(i * group), onset)
-            for i in range(int(onset / group), min(int(np.ceil(offset / group)), len(alarms)))
+            max(i * group, onset)
+            for i in range(onset // group, min(-(-offset // group), len(alarms)))
             if alarms[i]
         )
         found.append(next(inside, None))
     return found
+
+
+def _group(frames: int, groups: int) -> int:
+    """Frames of each group but the last, which may have fewer."""
+    return -(-frames // max(groups, 1)) or 1
 
 
 def timeline(view: Mapping[str, Any], lane: Lane, name: str, is_first: bool = True) -> str:
@@ -76,8 +81,8 @@ def timeline(view: Mapping[str, Any], lane: Lane, name: str, is_first: bool = Tr
         ends = f"M{_LEFT},{up(tick):.1f}H{_WIDTH - _RIGHT}"
         parts.append(tag("path", d=ends, class_="grid"))
         parts.append(label(_LEFT - 7, up(tick) + 3.5, f"{tick:g}", "end"))
-    group = frames / max(len(lane.score), 1)
-    middles = [across((i + 0.5) * group) for i in range(len(lane.score))]
+    group = _group(frames, len(lane.score))
+    middles = [across(min((i + 0.5) * group, frames)) for i in range(len(lane.score))]
     drawn = [(x, up.clipped(s)) for x, s in zip(middles, lane.score, strict=True) if s == s]
     score = tag("path", d=path(drawn, 0), class_="line thin") if drawn else ""
     parts.append(tag("g", score, class_=f"series {lane.look}"))
@@ -151,14 +156,15 @@ def _threshold(lane: Lane, middles: Sequence[float], up: Scale) -> list[str]:
     ]
 
 
-def _alarms(lane: Lane, across: Scale, group: float, y: float) -> str:
+def _alarms(lane: Lane, across: Scale, group: int, y: float) -> str:
     """One path for all of them; neighbours are one bar."""
     padded = np.concatenate([[0], np.asarray(lane.alarms, np.int8), [0]])
     edges = np.diff(padded)
     bars = []
-    for start, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+    starts, ends = (np.flatnonzero(edges == side).tolist() for side in (1, -1))
+    for start, end in zip(starts, ends, strict=True):
         x = across(start * group)
-        width = max(across(end * group) - x, 1.0)
+        width = max(across.clipped(end * group) - x, 1.0)
         bars.append(f"M{x:.1f},{y}h{width:.1f}v{_ALARMS}h-{width:.1f}z")
     return tag("path", d="".join(bars), class_="alarm") if bars else ""
 

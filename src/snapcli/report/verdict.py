@@ -5,7 +5,6 @@ Better and worse are said only where the whole paired interval lies on one side 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from snapcli.report.contents import Contents
@@ -20,18 +19,8 @@ from snapcli.report.numbers import (
     signed,
     value_of,
 )
+from snapcli.report.outcome import LOSES, TIES, WINS, headlines, outcome, outcomes
 from snapcli.report.words import figure_words
-
-WINS, TIES, LOSES, UNDEFINED = "wins", "ties", "loses", "undefined"
-
-
-# What the verdict is about, whatever came out: every task once or twice.
-_HEADLINES = (
-    *("errors.pooled.auroc", "errors.per_cell.auroc", "errors.clean.auroc", "ood.*.auroc"),
-    *("events.auprc", "events.weighted_auprc", "selective.clean.risk_90", "selective.all.risk_90"),
-    *("selective.all.aurc", "uncertainty.clean.ece", "uncertainty.corrupted.ece"),
-)
-
 
 # Of these, how many the card says in full.
 _SPOKEN = 2
@@ -45,29 +34,6 @@ class Statement:
     tone: str
     figure: str
     words: str
-
-
-def outcome(gain: Any) -> str:
-    """Of a paired gain."""
-    between = bounds(gain)
-    if value_of(gain) is None or between is None:
-        return UNDEFINED
-    if between[0] > 0:
-        return WINS
-    return LOSES if between[1] < 0 else TIES
-
-
-def headlines(gains: Mapping[str, Any]) -> dict[str, Any]:
-    """The gains that the verdict counts, in its order."""
-    return {k: gains[k] for name in _HEADLINES for k in gains if fnmatchcase(k, name)}
-
-
-def outcomes(gains: Mapping[str, Any]) -> dict[str, list[str]]:
-    """{outcome: figures}, in the order of the report."""
-    found: dict[str, list[str]] = {word: [] for word in (WINS, TIES, LOSES, UNDEFINED)}
-    for key, gain in gains.items():
-        found[outcome(gain)].append(key)
-    return found
 
 
 def statements(contents: Contents) -> list[Statement]:

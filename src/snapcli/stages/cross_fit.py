@@ -1,6 +1,7 @@
 """A fitted method that is never judged on corruption types that it was fitted to."""
 
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,16 @@ _FEWEST_TYPES = 2
 class CrossFitted:
     """whole: fitted on all of dev, as it would be deployed. A method that learns shift is fitted
     on each half of the corruption types as well; each judges the other half, and both together,
-    by their mean, what belongs to neither."""
+    by their mean, what belongs to neither. What the whole took from a few kinds is kept by its
+    halves, for scores of different kinds of maps would not compare."""
 
     def __init__(self, make: Callable[[], Method], evidence: Evidence) -> None:
         dev = evidence.dev
-        self.whole = _fitted(make, evidence.train, dev)
+        self.whole = _fitted(make(), evidence.train, dev)
         self._parts: list[tuple[list[str], Method]] = []
         if self.whole.learns_shift and len(dev.types()) >= _FEWEST_TYPES:
             self._parts = [
-                (half, _fitted(make, evidence.train, dev.of_types(half)))
+                (half, _fitted(copy(self.whole), evidence.train, dev.of_types(half)))
                 for half in halves(dev.types())
             ]
 
@@ -43,7 +45,6 @@ class CrossFitted:
         return np.mean(found, axis=0)
 
 
-def _fitted(make: Callable[[], Method], train: Batch, dev: Dev) -> Method:
-    method = make()
+def _fitted(method: Method, train: Batch, dev: Dev) -> Method:
     method.fit(train, dev)
     return method

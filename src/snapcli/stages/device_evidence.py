@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class DeviceNetwork:
     taps: tuple[str, ...] = ()
     last: LastLayer | None = None
     heads: tuple[str, ...] = ()
+    is_integer: ClassVar[bool] = True
 
 
 def played_stream(run: Run) -> str | None:

@@ -35,9 +35,10 @@ from snapcli.stages.eval_report import (
     report_from_dict,
 )
 from snapcli.stages.evidence import Evidence, Observe, collect
-from snapcli.stages.judge import Judge, Samples
+from snapcli.stages.judge import Judge, Samples, gains
 from snapcli.stages.methods import (
     REFERENCE,
+    SNAP,
     Make,
     chosen,
     head_kinds,
@@ -69,28 +70,28 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
     settings = {"limit": limit, "replicates": options.replicates, "streams": options.streams}
     before = _before(run, settings)
     table = _Table(run, Evaluation(dataset, limit), options, names, on_progress)
-    found = {source: table.source(source) for source in _sources(run, options.on)}
-    sources = {
-        source: _merged(found.get(source), before.get(source))
-        for source in SOURCES
-        if source in found or source in before
-    }
     report = EvalReport(
         schema=SCHEMA,
         run=run.name,
         dataset=dataset.name,
         model=recipe.attach.model if run.is_attached else recipe.train.backbone,
         seed=recipe.train.seed,
-        sources=sources,
+        sources=before,
         **settings,
     )
-    with run.write(STAGE, after=_after(run, sources)) as out:
-        write_json(out / FILE, asdict(report))
+    # Written after every source: whoever interrupts a long eval keeps what it has found.
+    for source in _sources(run, options.on):
+        found = {**report.sources, source: _merged(table.source(source), before.get(source))}
+        report = replace(report, sources={name: found[name] for name in SOURCES if name in found})
+        with run.write(STAGE, after=_after(run, report.sources)) as out:
+            write_json(out / FILE, asdict(report))
     return report
 
 
 def _check(run: Run, options: EvalOptions) -> None:
     """What the run cannot have, before anything long begins."""
+    if not run.is_attached:
+        run.inputs("train")
     if run.is_attached and {TRAINED, "all", *variants.names()} & set(options.methods):
         raise UsageError(
             f"{run.name} holds a finished model: no variant of it can be trained",
@@ -140,11 +141,9 @@ def _before(run: Run, settings: Mapping[str, int]) -> dict[str, SourceFigures]:
     return report_from_dict(values).sources if same else {}
 
 
-def _merged(now: SourceFigures | None, before: SourceFigures | None) -> SourceFigures:
-    if now is None or before is None:
-        found = now or before
-        assert found is not None
-        return found
+def _merged(now: SourceFigures, before: SourceFigures | None) -> SourceFigures:
+    if before is None:
+        return now
     earlier = {m.name: m for m in before.methods if m.status == "done"}
     methods = tuple(m if m.status == "done" else earlier.get(m.name, m) for m in now.methods)
     return replace(now, methods=methods)
@@ -168,14 +167,14 @@ class _Table:
         network, evidence = self._seen(source)
         makes = over_the_link(network) if source == DEVICE else single_pass(network)
         judge = Judge(evidence, self._options.replicates)
-        methods: list[MethodFigures] = []
+        judged: list[tuple[MethodFigures, Samples]] = []
         reference: Samples | None = None
         for i, (name, make) in enumerate(makes.items()):
             self._on_progress(i, len(makes), f"methods judged, {source}: {name}")
-            figures, samples = self._judged(name, make, judge, reference)
-            methods.append(figures)
-            reference = samples if name == REFERENCE else reference
-        methods += [self._variant(source, name, reference) for name in variants.names()]
+            judged.append(self._judged(name, make, judge, reference))
+            reference = judged[-1][1] if name == REFERENCE else reference
+        judged += [self._variant(source, name, reference) for name in variants.names()]
+        snap = next(samples for figures, samples in judged if figures.name == SNAP)
         return SourceFigures(
             source=source,
             examples={
@@ -187,7 +186,9 @@ class _Table:
             taps=self._taps,
             tap_correlation=_correlation(evidence),
             stream=_stream(evidence),
-            methods=tuple(methods),
+            methods=tuple(
+                replace(figures, snap_gains=gains(snap, samples)) for figures, samples in judged
+            ),
         )
 
     def _seen(self, source: str) -> tuple[Network, Evidence]:
@@ -229,23 +230,25 @@ class _Table:
 
     def _judged(
         self, name: str, make: Make | str, judge: Judge, reference: Samples | None
-    ) -> tuple[MethodFigures, Samples | None]:
+    ) -> tuple[MethodFigures, Samples]:
         if name not in self._names:
-            return MethodFigures(name, SINGLE, NOT_RUN, _NOT_ASKED), None
+            return MethodFigures(name, SINGLE, NOT_RUN, _NOT_ASKED), {}
         if isinstance(make, str):
-            return MethodFigures(name, SINGLE, NOT_RUN, make), None
+            return MethodFigures(name, SINGLE, NOT_RUN, make), {}
         return judge.figures(CrossFitted(make, judge.evidence), SINGLE, reference)
 
-    def _variant(self, source: str, name: str, reference: Samples | None) -> MethodFigures:
+    def _variant(
+        self, source: str, name: str, reference: Samples | None
+    ) -> tuple[MethodFigures, Samples]:
         if name not in self._names:
-            return MethodFigures(name, TRAINED, NOT_RUN, _NOT_ASKED)
+            return MethodFigures(name, TRAINED, NOT_RUN, _NOT_ASKED), {}
         if source == DEVICE or (source == INT8 and name not in variants.INT8):
-            return MethodFigures(name, TRAINED, NOT_RUN, _NO_INT8 if source == INT8 else _NO_IMAGE)
+            why = _NO_INT8 if source == INT8 else _NO_IMAGE
+            return MethodFigures(name, TRAINED, NOT_RUN, why), {}
         variant = variants.variant(self._run, name, self._on_progress)
         evidence = self._collected(self._observer(variant, source), f"{name}, {source}")
         judge = Judge(evidence, self._options.replicates)
-        figures, _ = judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
-        return figures
+        return judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
 
     def _observer(self, variant: variants.Variant, source: str) -> Observe:
         if source == FLOAT:

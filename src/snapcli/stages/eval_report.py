@@ -95,7 +95,8 @@ class MethodFigures:
     by_severity, by_type: mean over cells of AUROC and AUPR of errors. posterior: calibration of
     the probabilities, U: of the score itself as a probability of error (None if it is none); both
     on clean and on corrupted test data. selective: on the clean and on all test data. gains:
-    {figure: score minus max-probability's, paired}; positive is better for every figure.
+    {figure: of this method over max-probability, paired}, snap_gains: of snap over this method;
+    positive is better for every figure, named as in `errors.pooled.auroc` or `events.auprc`.
     risk_coverage: [coverage, risk] pairs on all test data. stream: the score of every frame of
     the test stream, thinned to at most 1,000 (largest of each group)."""
 
@@ -115,6 +116,7 @@ class MethodFigures:
     posterior: dict[str, Calibrated] = field(default_factory=dict)
     uncertainty: dict[str, Calibrated] | None = None
     gains: dict[str, Interval] = field(default_factory=dict)
+    snap_gains: dict[str, Interval] = field(default_factory=dict)
     clusters: tuple[Cluster, ...] = ()
     risk_coverage: tuple[tuple[float, float], ...] = ()
     reliability: dict[str, tuple[Reliability, ...]] = field(default_factory=dict)

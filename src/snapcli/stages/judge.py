@@ -180,7 +180,7 @@ class Judge:
             uncertainty={name: calibrated(f"uncertainty.{name}") for name in shown}
             if method.is_probability
             else None,
-            gains=_gains(samples, reference) if reference else {},
+            gains=gains(samples, reference) if reference else {},
             clusters=_clusters(cells, thresholds),
             risk_coverage=tuple(
                 (float(c), float(r))
@@ -366,8 +366,8 @@ def _probabilities(
     return {f"{name}.nll": mean(nll), f"{name}.brier": mean(brier), f"{name}.ece": Sample(*ece)}
 
 
-def _gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
-    """What is better by more is positive, whichever way a figure counts."""
+def gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
+    """Of a method over another; better is positive, whichever way a figure counts."""
     found = {}
     for name, sample in samples.items():
         if name not in reference:

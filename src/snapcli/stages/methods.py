@@ -7,6 +7,7 @@ from snapcli.baselines.ash import Ash
 from snapcli.baselines.energy import Energy
 from snapcli.baselines.entropy import Entropy
 from snapcli.baselines.mahalanobis import Mahalanobis
+from snapcli.baselines.mahalanobis_full import MahalanobisFull
 from snapcli.baselines.max_probability import MaxProbability
 from snapcli.baselines.method import Method
 from snapcli.baselines.odin_lite import OdinLite
@@ -19,14 +20,17 @@ from snapcli.stages.observe import Network, surprisal_by
 
 Make = Callable[[], Method]
 REFERENCE = MaxProbability.name
-SNAP = "snap"
+SNAP, DEPLOYED = "snap", "snap-deployed"
 _MAPS = tuple(f"{SNAP}-{kind}" for kind in MAPS if kind != "temperature")
 _HEADS = tuple(f"{SNAP}-{kind}" for kind in HEADS)
 SINGLE_PASS = (
-    *(REFERENCE, "entropy", "temperature", "energy", "odin-lite", "mahalanobis", "react", "ash"),
-    *(SNAP, "snap-s", *_MAPS, *_HEADS, "hybrid"),
+    *(REFERENCE, "entropy", "temperature", "energy", "odin-lite"),
+    *("mahalanobis", "mahalanobis-full", "react", "ash"),
+    *(SNAP, DEPLOYED, "snap-s", *_MAPS, *_HEADS, "hybrid"),
 )
 _LINK = "the link sends logits, surprisals and U alone"
+_NO_HEADS = "the run has no such heads, or its int8 graph does not show their taps"
+_NO_DEVICE = "the float model has no U of the device"
 _NO_LAST = "the logits do not come from a fully connected layer"
 
 
@@ -45,9 +49,11 @@ def single_pass(network: Network) -> dict[str, Make | str]:
         "energy": Energy,
         "odin-lite": OdinLite,
         "mahalanobis": partial(Mahalanobis, network.taps),
+        "mahalanobis-full": partial(MahalanobisFull, network.taps),
         "react": partial(ReAct, last) if last else _NO_LAST,
         "ash": partial(Ash, last) if last else _NO_LAST,
         SNAP: partial(Snap, SNAP, "auto"),
+        DEPLOYED: partial(Deployed, DEPLOYED, "auto") if network.is_integer else _NO_DEVICE,
         "snap-s": partial(Surprise, "snap-s"),
         "hybrid": partial(Hybrid, network.taps),
     }
@@ -60,28 +66,28 @@ def single_pass(network: Network) -> dict[str, Make | str]:
         elif kind in network.heads:
             found[name] = partial(Snap, name, "auto", surprisal_by(kind))
         else:
-            found[name] = "an attached model has Gaussian heads alone"
+            found[name] = _NO_HEADS
     return {name: found[name] for name in SINGLE_PASS}
 
 
 def over_the_link(network: Network) -> dict[str, Make | str]:
-    """As single_pass(), of what a device sends; its U is that of the map it was given."""
+    """As single_pass(), of what a device sends."""
     found = single_pass(network)
-    for name in ("mahalanobis", "react", "ash", "hybrid"):
+    for name in ("mahalanobis", "mahalanobis-full", "react", "ash", "hybrid"):
         found[name] = _LINK
     for name in _HEADS:
         if isinstance(found[name], str):
             found[name] = f"the device has {network.own_head} heads"
-    return found | {SNAP: partial(Deployed, SNAP, "auto")}
+    return found
 
 
 def chosen(wanted: Sequence[str], trained: Sequence[str]) -> tuple[str, ...]:
     """The names that `all`, `single-pass` or names stand for, in the order of the table; trained:
-    those that need a training of their own. Max-probability is always among them: the others are
-    compared with it."""
+    those that need a training of their own. Max-probability and snap are always among them: the
+    others are compared with both."""
     known = (*SINGLE_PASS, *trained)
     groups = {"all": known, "single-pass": SINGLE_PASS, "trained": tuple(trained)}
-    names = {REFERENCE}
+    names = {REFERENCE, SNAP}
     for name in wanted:
         if name not in groups and name not in known:
             raise UsageError(f"there is no method '{name}'", suggestion(name, (*groups, *known)))

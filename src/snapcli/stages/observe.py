@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from snapcli import fixedpoint as fx
 from snapcli.baselines.last_layer import LastLayer
 from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.data.dataset import Inputs
+from snapcli.errors import ArtifactError
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8
 from snapcli.graph.body import Body, RawScores
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.decision import ONE_Q16
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import Monitor
+from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
 
 Outputs = dict[str, Array]
@@ -26,7 +28,8 @@ Outputs = dict[str, Array]
 class Network(Protocol):
     """What methods must know of a network. taps: the blocks whose pooled channels it shows; last:
     None where its logits do not come from a plain layer of weights; own_head: the kind of the
-    run's heads, heads: the kinds of further ones that it shows surprisals of."""
+    run's heads, heads: the kinds of further ones that it shows surprisals of. is_integer: whether
+    it shows U as the device has it."""
 
     @property
     def taps(self) -> tuple[str, ...]: ...
@@ -36,6 +39,8 @@ class Network(Protocol):
     def own_head(self) -> str: ...
     @property
     def heads(self) -> tuple[str, ...]: ...
+    @property
+    def is_integer(self) -> bool: ...
 
 
 def surprisal_by(kind: str) -> str:
@@ -53,6 +58,7 @@ class FloatNetwork:
     own_head: str
     statistics: str
     further: Mapping[str, list[Head]]
+    is_integer: ClassVar[bool] = False
 
     @property
     def taps(self) -> tuple[str, ...]:
@@ -111,6 +117,7 @@ class IntegerNetwork:
     monitor: Monitor
     own_head: str
     further: Mapping[str, Body]
+    is_integer: ClassVar[bool] = True
 
     @property
     def body(self) -> Body:
@@ -179,8 +186,9 @@ def _surprisal_q16(
 
 def _last_of(graph: Graph, logits: str) -> tuple[FullyConnectedS8, str] | None:
     """The layer of weights that gives the logits and the tensor it reads."""
-    stored = graph.stored(logits)
-    layer = next((one for one in graph.layers if one.target == stored), None)
-    if layer is None or not isinstance(layer.kernel, FullyConnectedS8):
+    try:
+        layer = last_layer(graph, logits)
+    except ArtifactError:
         return None
+    assert isinstance(layer.kernel, FullyConnectedS8)
     return layer.kernel, layer.sources[0]

@@ -54,6 +54,7 @@ def example(sources: Sequence[str] = ("float", "int8", "device"), seed: int = 0)
         seed=13,
         limit=1000,
         replicates=1000,
+        streams=1,
         sources={name: _source(name, rng) for name in sources},
     )
 
@@ -77,7 +78,7 @@ def _source(name: str, rng: np.random.Generator) -> SourceFigures:
     taps = ("block1", "block2", "block4")
     mixed = rng.normal(size=(3, 400)) + 0.8 * rng.normal(size=400)
     correlation = np.corrcoef([*mixed, mixed.sum(axis=0)])
-    methods = [_method(m, strength, rng) for m, strength in METHODS.items()]
+    methods = [_method(m, strength + rng.normal(0, 0.02), rng) for m, strength in METHODS.items()]
     methods += [MethodFigures(m, "trained", "not run", why) for m, why in NOT_RUN.items()]
     return SourceFigures(
         source=name,
@@ -149,6 +150,7 @@ def _method(name: str, strength: float, rng: np.random.Generator) -> MethodFigur
         posterior=calibrated,
         uncertainty=calibrated if is_probability else None,
         gains={} if name == "max-probability" else _gains(gain, rng),
+        snap_gains={} if name == "snap" else _gains(METHODS["snap"] - strength, rng),
         clusters=tuple(
             Cluster(t, 300 - 40 * i, float(min(0.4 * strength + 0.02 * i, 1.0)))
             for i, t in enumerate(TYPES[:5])

@@ -52,7 +52,8 @@ class Imitation(Lesson):
         import tensorflow as tf
 
         said = self._teachers(batch["x"], training=False)
-        wanted = tf.stack([tf.nn.softmax(said[name] / TEMPERATURE) for name in outputs])
+        soft = tf.stack([tf.nn.softmax(said[name] / TEMPERATURE) for name in outputs])
+        wanted = tf.stop_gradient(soft)
         losses = [
             _imitation(target, logits)
             for target, logits in zip(tf.unstack(wanted), outputs.values(), strict=True)

@@ -1,0 +1,38 @@
+"""Who wins: by the paired interval of a difference, and nothing else."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from snapcli.report.numbers import bounds, value_of
+
+WINS, TIES, LOSES, UNDEFINED = "wins", "ties", "loses", "undefined"
+# What the verdict is about, whatever came out: every task once or twice.
+_HEADLINES = (
+    *("errors.pooled.auroc", "errors.per_cell.auroc", "errors.clean.auroc", "ood.*.auroc"),
+    *("events.auprc", "events.weighted_auprc", "selective.clean.risk_90", "selective.all.risk_90"),
+    *("selective.all.aurc", "uncertainty.clean.ece", "uncertainty.corrupted.ece"),
+)
+
+
+def outcome(gain: Any) -> str:
+    """Of a paired gain."""
+    between = bounds(gain)
+    if value_of(gain) is None or between is None:
+        return UNDEFINED
+    if between[0] > 0:
+        return WINS
+    return LOSES if between[1] < 0 else TIES
+
+
+def headlines(gains: Mapping[str, Any]) -> dict[str, Any]:
+    """The gains that the verdict counts, in its order."""
+    return {k: gains[k] for name in _HEADLINES for k in gains if fnmatchcase(k, name)}
+
+
+def outcomes(gains: Mapping[str, Any]) -> dict[str, list[str]]:
+    """{outcome: figures}, in the order of the report."""
+    found: dict[str, list[str]] = {word: [] for word in (WINS, TIES, LOSES, UNDEFINED)}
+    for key, gain in gains.items():
+        found[outcome(gain)].append(key)
+    return found

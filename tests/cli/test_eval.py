@@ -1,0 +1,40 @@
+"""The table of eval, in words and numbers."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from snapcli.cli import render_eval
+from tests.unit.stages.test_eval_report import made_report
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> str:
+    report = made_report()
+    int8 = report.sources["int8"]
+    accuracy = {"clean": 0.9, "4": 0.4}
+    examples = {"clean": 3, "corrupted": 6, "letters": 8, "photos": 8}
+    sources = {
+        name: replace(int8, source=name, accuracy=accuracy, examples=examples)
+        for name in ("float", "int8")
+    }
+    render_eval.table(replace(report, sources=sources))
+    return capsys.readouterr().out
+
+
+def test_every_source_has_a_table_and_all_have_one(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys)
+    assert "digits-001, float: accuracy 90.0 %, 1 events in a stream" in text
+    assert "digits-001, int8: accuracy 90.0 %" in text
+    assert "beside each other" in text
+    # max-probability: in two tables and beside itself.
+    assert len(re.findall(r"^\S? ?max-probability", text, re.MULTILINE)) == 3
+
+
+def test_what_was_not_run_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys)
+    assert "not run, not asked for: qute" in text
+    for line in text.splitlines():
+        if re.search(r"\bqute\b", line) and "asked" not in line:
+            assert "not run" in line
+            assert not re.search(r"\d", line)

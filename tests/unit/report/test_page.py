@@ -1,0 +1,205 @@
+"""The page is whole, says every figure, and needs nothing but itself."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from snapcli.jsontext import dumps
+from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
+from snapcli.report.page import page
+
+from .example import METHODS, NOT_RUN, example
+
+VOID = {"meta", "link"}
+
+
+class Tree(HTMLParser):
+    """Fails where elements are not closed in order; keeps tables and ids."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src"):
+                self.references.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Any:
+    return json.loads(dumps(example()))
+
+
+@pytest.fixture(scope="module")
+def contents(evaluation: Any) -> Contents:
+    arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (Placed("x", 64, 0, 0, 1),))
+    played = {
+        "frames": 4,
+        "part": "a board",
+        "bit_exact": 4,
+        "abstained": 1,
+        "segments": [
+            {"kind": "clean", "condition": "clean", "severity": 0, "first": 0, "frames": 4}
+        ],
+    }
+    row = {
+        "method": "snap",
+        "computes": "U",
+        "status": "does not fit",
+        "why": "by 12 B",
+        "flash_bytes": 4321,
+        "ram_bytes": 10,
+        "instructions": None,
+        "overhead": None,
+    }
+    target = {"target": "tiny", "part": "P", "flash_limit_bytes": 1, "ram_limit_bytes": 0}
+    taps = {
+        "candidates": [{"tap": "only", "score_correlation": 0.5}],
+        "correlation": [[1.0]],
+        "recommended": ["only"],
+    }
+    return Contents(
+        run="run <1>",
+        model="net",
+        dataset="data",
+        missing={"bench/x": "bench is stale. Run: snap bench"},
+        evaluation=evaluation,
+        cost={"targets": [{**target, "rows": [row]}]},
+        taps=taps,
+        arenas={"tiny": arena},
+        streams={"tiny": DeviceStream(played, (0.1, 0.2), (0.5, 0.5), (False, True))},
+        ablations=[{"title": "Ranks", "columns": ["rank", "AUROC"], "rows": [[0, 0.8], [8, 0.9]]}],
+        made=[
+            Made("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
+            Made("bench/x", "stale: x", "snap run digits", None, {"numpy": "1"}, {"b": "def456"}),
+        ],
+        recipe="[train]\nseed = 3",
+    )
+
+
+@pytest.fixture(scope="module")
+def text(contents: Contents) -> str:
+    return page(contents)
+
+
+def test_it_is_well_formed_and_stands_alone(text: str) -> None:
+    tree = Tree(text)
+    assert len(tree.ids) == len(set(tree.ids))
+    assert all(r.startswith("#") or r == "data:," for r in tree.references)
+    assert {r[1:] for r in tree.references if r.startswith("#")} <= set(tree.ids)
+    assert not re.search(r"https?://|url\(|@import|\bfetch\(", text)
+    assert len(text.encode()) < 1_500_000
+
+
+def test_every_method_and_its_reason(text: str) -> None:
+    words = Tree(text).words
+    for name in (*METHODS, *NOT_RUN):
+        assert name in words
+    for why in NOT_RUN.values():
+        assert f"not run: {why}" in words
+
+
+def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -> None:
+    """Each value and each end of its interval, of all but the gains by severity and type."""
+
+    def figures(value: Any) -> list[dict[str, float]]:
+        if isinstance(value, dict):
+            if set(value) == {"value", "low", "high"}:
+                return [value]
+            return [f for key, v in value.items() if key != "gains" for f in figures(v)]
+        return []
+
+    (snap,) = (m for m in evaluation["sources"]["int8"]["methods"] if m["name"] == "snap")
+    found = figures({key: v for key, v in snap.items() if key not in ("by_severity", "by_type")})
+    assert len(found) > 30
+    for figure in found:
+        assert f'data-v="{figure["value"]:.5g}"' in text
+        if figure["low"] is not None:
+            assert f'data-i="{figure["low"]:.5g} {figure["high"]:.5g}"' in text
+
+
+def test_differences_are_coloured_by_their_side_of_zero(text: str, evaluation: Any) -> None:
+    cells = re.findall(r'data-i="(\S+) (\S+)" class="(\w+)"', text)
+    assert {look for *_, look in cells} == {"wins", "ties", "loses"}
+    for low, high, look in cells:
+        assert (look == "wins") == (float(low) > 0)
+        assert (look == "loses") == (float(high) < 0)
+    assert "SNAP over every method" in text
+
+
+def test_the_positive_class_stands_with_its_figures(text: str) -> None:
+    for heading in ("Finding wrong answers", "Finding foreign inputs", "Accuracy-drop events"):
+        before = text[: text.index(f"<h4>{heading}")]
+        assert "Positive class: " in before[before.rindex("<h3>") :]
+    for picture in ("AUPRC", "AUROC"):
+        assert re.search(rf"<h3>{picture}</h3><p>Positive class: a wrong answer", text)
+
+
+def test_everything_else_is_shown(text: str) -> None:
+    words = "\n".join(Tree(text).words)
+    for expected in (
+        "run <1>",
+        "does not fit: by 12 B",
+        "4,321",
+        "tiny: arena over time",
+        "Played through tiny",
+        "Recommended: only.",
+        "Ranks",
+        "snap run digits  # train, bench/x",
+        "2 (train); 1 (bench/x)",
+        "abc123  a.npz",
+        "bench/x: 1 file, stale: x",
+        "bench is stale. Run: snap bench",
+        "seed = 3",
+    ):
+        assert expected in words
+
+
+def test_one_source_is_seen(text: str) -> None:
+    shown = re.findall(r'data-source="(\w+)"( hidden)?', text)
+    assert {name for name, hidden in shown if not hidden} == {"int8"}
+    assert {name for name, _ in shown} == {"float", "int8", "device"}
+
+
+def test_pieces_that_are_not_there_are_left_out() -> None:
+    bare = page(Contents("r", "m", "d", {"eval": "eval is not there yet. Run: snap eval"}))
+    tree = Tree(bare)
+    sections = [name for name in tree.ids if name not in ("theme", "tip")]
+    assert sections == ["verdict", "missing", "made"]
+    assert "eval is not there yet. Run: snap eval" in tree.words
+
+
+def test_undefined_figures_are_dashes(evaluation: Any, contents: Contents) -> None:
+    """What JSON holds as null: no method, table or picture stumbles over it."""
+
+    def emptied(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: emptied(v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [emptied(v) for v in value]
+        return None if isinstance(value, float) else value
+
+    source = evaluation["sources"]["float"]
+    hollow = {**source, "methods": [emptied(m) for m in source["methods"]]}
+    Tree(page(replace(contents, evaluation={**evaluation, "sources": {"float": hollow}})))

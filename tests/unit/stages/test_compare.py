@@ -1,0 +1,176 @@
+"""Two runs beside each other: directions, intervals, gates."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snapcli.errors import CheckError, UsageError
+from snapcli.runs import Run, create_run, write_json
+from snapcli.stages.compare import (
+    BETTER,
+    HIGHER,
+    LOWER,
+    MISSING,
+    SAME,
+    WORSE,
+    Change,
+    Figure,
+    changes_between,
+    check,
+    compare,
+    figures_of,
+    parse_gate,
+)
+from tests.conftest import snap
+
+from ..report.example import example
+
+RUNS = ("old", "new")
+values = st.floats(0.1, 1e6)
+
+
+def change(a: float, b: float, better: str = LOWER, name: str = "flash/x") -> Change:
+    (found,) = changes_between([Figure(name, a, better)], [Figure(name, b, better)])
+    return found
+
+
+# ---- Changes ----------------------------------------------------------------
+
+
+@given(values, values, st.sampled_from([HIGHER, LOWER]))
+def test_the_direction_decides(a: float, b: float, better: str) -> None:
+    grew, wants_more = b > a, better == HIGHER
+    expected = SAME if a == b else BETTER if grew == wants_more else WORSE
+    assert change(a, b, better).verdict == expected
+    assert change(a, b, better).percent == pytest.approx(100 * (b - a) / a)
+
+
+def test_beyond_the_intervals() -> None:
+    def beyond(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool | None:
+        (found,) = changes_between([Figure("f", *a)], [Figure("f", *b)])
+        return found.beyond
+
+    assert beyond((0.8, HIGHER, 0.7, 0.85), (0.9, HIGHER, 0.86, 0.95)) is True
+    assert beyond((0.8, HIGHER, 0.7, 0.87), (0.9, HIGHER, 0.86, 0.95)) is False
+    assert beyond((0.9, HIGHER, 0.86, 0.95), (0.8, HIGHER, 0.7, 0.85)) is True
+    assert beyond((0.8, HIGHER), (0.9, HIGHER, 0.86, 0.95)) is None
+
+
+def test_what_only_one_has() -> None:
+    first, second = changes_between([Figure("a", 1, LOWER)], [Figure("b", 2, HIGHER)])
+    assert (first.name, first.b, first.verdict) == ("a", None, MISSING)
+    assert (second.name, second.a, second.change) == ("b", None, None)
+
+
+# ---- Gates ------------------------------------------------------------------
+
+
+@given(values, values, st.floats(0, 50), st.sampled_from([1, -1]), st.sampled_from("<>"))
+def test_a_gate_is_about_the_change(
+    a: float, b: float, amount: float, sign: int, side: str
+) -> None:
+    said = f"{'+' if sign > 0 else '-'}{amount:.4f}"
+    limit = sign * float(f"{amount:.4f}")
+    found = change(a, b)
+
+    def fails(value: float) -> bool:
+        return value > limit if side == ">" else value < limit
+
+    assert bool(check(parse_gate(f"flash{side}{said}"), [found], RUNS)) == fails(b - a)
+    percent = 100 * (b - a) / abs(a)
+    assert bool(check(parse_gate(f"flash{side}{said}%"), [found], RUNS)) == fails(percent)
+
+
+def test_from_nothing_to_something_is_beyond_any_share() -> None:
+    gate = parse_gate("ram > +500 %")
+    assert check(gate, [change(0, 1, name="ram")], RUNS)
+    assert not check(gate, [change(0, 0, name="ram")], RUNS)
+
+
+def test_a_gate_on_a_family_is_one_on_each() -> None:
+    changes = [change(1, 2, name="flash/a"), change(1, 1, name="flash/b"), change(1, 9, name="fla")]
+    assert [b.figure for b in check(parse_gate("flash>+0"), changes, RUNS)] == ["flash/a"]
+    assert not check(parse_gate("flash/b>+0"), changes, RUNS)
+
+
+@pytest.mark.parametrize(
+    "text", ["flash", "flash>2%", "flash=+2%", ">+2", "flash>+x", "flash>+2%%"]
+)
+def test_what_is_no_gate(text: str) -> None:
+    with pytest.raises(UsageError, match="is no gate") as raised:
+        parse_gate(text)
+    assert "flash>+2%" in str(raised.value.hint)
+
+
+def test_a_gate_on_what_nobody_has() -> None:
+    with pytest.raises(UsageError, match="no figure 'flsh'") as raised:
+        check(parse_gate("flsh>+1"), [change(1, 1)], RUNS)
+    assert raised.value.hint == "Did you mean flash?"
+
+
+@pytest.mark.parametrize(("a", "b", "lacking"), [((), (1,), "old"), ((1,), (), "new")])
+def test_a_gate_on_what_one_lacks_is_no_pass(
+    a: tuple[int, ...], b: tuple[int, ...], lacking: str
+) -> None:
+    first, second = ([Figure("flash/x", v, LOWER) for v in run] for run in (a, b))
+    with pytest.raises(UsageError, match=f"flash/x is missing in {lacking}"):
+        check(parse_gate("flash>+2%"), changes_between(first, second), RUNS)
+
+
+# ---- Runs -------------------------------------------------------------------
+
+
+def made(folder: Path, flash: int = 1000, seed: int = 0) -> Run:
+    run = create_run(folder, "digits")
+    with run.write("flash/tiny", ()) as out:
+        write_json(out / "size.json", {"size": {"flash_bytes": flash, "ram_bytes": 10}})
+    with run.write("eval", ()) as out:
+        write_json(out / "eval.json", asdict(example(["int8"], seed)))
+    return run
+
+
+def test_figures_of_a_run(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    found = {f.name: f for f in figures_of(run)}
+    assert found["flash/tiny"] == Figure("flash/tiny", 1000, LOWER)
+    snap_figures = next(m for m in example(["int8"]).sources["int8"].methods if m.name == "snap")
+    assert snap_figures.errors is not None
+    pooled = snap_figures.errors.pooled.auroc
+    auroc = found["errors-auroc/int8/pooled"]
+    assert (auroc.value, auroc.low, auroc.high) == (pooled.value, pooled.low, pooled.high)
+    assert auroc.better == HIGHER
+    lower = [name for name, figure in found.items() if figure.better == LOWER]
+    assert {name.split("/")[0] for name in lower} >= {"risk-90", "posterior-nll", "u-ece", "flash"}
+    # What was edited is not compared.
+    run.path("build/tiny/size.json").write_text("{}")
+    assert "flash/tiny" not in {f.name for f in figures_of(Run(run.root))}
+
+
+def test_the_same_run_twice_changes_nothing(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    report = compare(run, run, ["flash>+0", "errors-auroc<-0"])
+    assert {c.verdict for c in report.changes} == {SAME}
+    assert report.broken == ()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    made(tmp_path)
+    made(tmp_path, flash=1030, seed=1)
+    names = ("digits-001", "digits-002", "--runs-dir", str(tmp_path))
+    shown = snap("compare", *names, "--fail-if", "flash>+5%")
+    assert shown.code == 0
+    (line,) = (line for line in shown.out.splitlines() if "flash/tiny" in line)
+    assert "1,030" in line
+    assert "+30 (+3.00 %)" in line
+    assert "WORSE" in line
+    assert "within the intervals" in shown.out
+    gates = ("--fail-if", "flash>+2%", "--fail-if", "ram>+1", "--fail-if", "flash>+29")
+    failed = snap("compare", *names, *gates, "--json")
+    assert failed.code == CheckError.exit_code
+    message, _ = failed.error()
+    assert message.count("flash/tiny") == 2
+    assert [b["gate"] for b in failed.json["broken"]] == ["flash>+2%", "flash>+29"]

@@ -1,0 +1,148 @@
+"""What the page of a run is made from: all that is up to date, and no more."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snapcli.config import Recipe, dump_recipe
+from snapcli.errors import ArtifactError
+from snapcli.runs import Run, create_run, json_writer, write_json
+from snapcli.stages import stream as stream_stage
+from snapcli.stages.recipe import CONFIG
+from snapcli.stages.report import report
+from tests.conftest import snap
+
+from ..report.example import example
+from .board_report import report as bench_report
+
+
+def made(folder: Path) -> Run:
+    """Trained, flashed and benched on a board, and evaluated."""
+    run = create_run(folder, "digits")
+    run.path(CONFIG).write_text(dump_recipe(Recipe()))
+    with run.write("train", (), seed=13, beside=(CONFIG,)) as out:
+        (out / "model").write_text("1")
+    with run.write("flash/small-mcu", ("train",)) as out:
+        size = {"flash_bytes": 1000, "ram_bytes": 100}
+        write_json(
+            out / "size.json",
+            {
+                "size": size,
+                "size_without_heads": size,
+                "flash_limit_bytes": 2000,
+                "ram_limit_bytes": 200,
+            },
+        )
+    run.add_files(
+        "bench/small-mcu",
+        "bench/small-mcu",
+        ("flash/small-mcu",),
+        {".json": json_writer(asdict(bench_report()))},
+    )
+    with run.write("eval", ("train",)) as out:
+        write_json(out / "eval.json", asdict(example(["float", "int8"])))
+    run.make_latest()
+    return run
+
+
+def played(run: Run, frames: int, schema: int = stream_stage.SCHEMA) -> None:
+    """A stream whose device was sure but for one frame."""
+    doubt = np.zeros(frames, np.uint32)
+    doubt[frames // 2] = 2**15
+    segment = {"kind": "clean", "condition": "clean", "severity": 0, "first": 0, "frames": frames}
+
+    def arrays(path: Path) -> None:
+        with path.open("wb") as file:
+            np.savez(
+                file,
+                uncertainty_q16=doubt,
+                threshold_q24=np.full(frames, 2**22, np.int32),
+                abstain=doubt > 0,
+            )
+
+    values = {"schema": schema, "frames": frames, "part": "P", "bit_exact": frames}
+    values |= {"abstained": 1, "segments": [segment]}
+    files = {".npz": arrays, ".json": json_writer(values)}
+    run.add_files("stream/small-mcu", "bench/small-mcu-stream", ("flash/small-mcu",), files)
+
+
+def test_all_that_is_there(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    played(run, 3500)
+    found = report(run)
+    assert set(found.shown) == {"flash/small-mcu", "bench/small-mcu", "stream/small-mcu", "eval"}
+    assert set(found.missing) >= {"cost", "taps", "quantize", "ablate", "eval device"}
+    assert found.missing["eval device"].endswith("--on device")
+    text = Path(found.page).read_text()
+    assert found.page == str(run.path("report/index.html"))
+    assert len(text.encode()) == found.size_bytes
+    for words in ("SNAP fits small-mcu", "Played through small-mcu", "small-mcu: by stage"):
+        assert words in text
+    assert run.state("report").status == "done"
+    # The one doubt of the stream survives its thinning.
+    assert "refused" in text
+    assert text.count('class="alarm"') >= 1
+
+
+def test_a_page_gets_stale_with_what_it_shows(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    report(run)
+    with run.write("eval", ("train",)) as out:
+        write_json(out / "eval.json", asdict(example(["float"], seed=1)))
+    assert run.state("report").status == "stale"
+    # Nothing waits for a page.
+    assert run.next_command() != "snap report"
+
+
+def test_what_is_stale_is_left_out_and_said(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    with run.write("train", (), seed=14, beside=(CONFIG,)) as out:
+        (out / "model").write_text("2")
+    found = report(run)
+    assert found.shown == ()
+    assert "eval is stale: train has changed since" in found.missing["eval"]
+    text = Path(found.page).read_text()
+    assert "Nothing was measured yet." in text
+    assert "eval is stale" in text
+
+
+@pytest.mark.parametrize("stage", ["eval", "stream/small-mcu"])
+def test_what_another_version_stored(tmp_path: Path, stage: str) -> None:
+    run = made(tmp_path)
+    if stage == "eval":
+        with run.write("eval", ("train",)) as out:
+            write_json(out / "eval.json", {"schema": 0})
+    else:
+        played(run, 10, schema=0)
+    found = report(run)
+    assert stage not in found.shown
+    assert "another version" in found.missing[stage]
+
+
+def test_tables_of_ablations_whatever_they_hold(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    table: dict[str, Any] = {"title": "Ranks", "columns": ["rank", "gain"], "rows": [[0, None]]}
+    with run.write("ablate", ("train",)) as out:
+        write_json(out / "rank.json", table)
+        write_json(out / "taps.json", {**table, "title": "Which taps"})
+    text = Path(report(run).page).read_text()
+    assert "<h4>Ranks</h4>" in text
+    assert "<h4>Which taps</h4>" in text
+
+
+def test_the_command(tmp_path: Path) -> None:
+    run = made(tmp_path / "runs")
+    shown = snap("report", "--runs-dir", str(tmp_path / "runs"))
+    assert (shown.code, shown.out.strip()) == (0, str(run.path("report/index.html")))
+    elsewhere = tmp_path / "page.html"
+    arguments = ("--runs-dir", str(tmp_path / "runs"), "--output", str(elsewhere), "--json")
+    assert snap("report", *arguments).json["page"] == str(elsewhere)
+    assert elsewhere.read_text().startswith("<!doctype html>")
+    nowhere = snap(
+        "report", "--runs-dir", str(tmp_path / "runs"), "--output", str(tmp_path / "a/b")
+    )
+    assert nowhere.code == ArtifactError.exit_code
+    assert "--output" in nowhere.error()[1]
