@@ -1,20 +1,20 @@
 """`snap ablate` on a finished run: its reference is the run, its prices those of `snap cost`."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from snapcli.config import TrainOptions
+from snapcli.heads.head import Head, load_heads
 from snapcli.models import posthoc
+from snapcli.models.activations import load_model
 from snapcli.runs import Run
 from snapcli.stages import ablate, ablations, modes
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.stages.known import known_of
-from snapcli.stages.networks import in_mode
 from snapcli.stages.refit import refit
 from tests.conftest import Workspace, need
 from tests.e2e.test_attach import write_inputs
@@ -66,21 +66,24 @@ def test_precisions_cost_what_the_run_costs(workspace: Workspace) -> None:
     assert own["price"]["instructions"] == pytest.approx(bench["timing"]["mean"], rel=1e-3)
 
 
-def test_a_mode_is_trained_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    def once(trained: TrainOptions, mode: str) -> TrainOptions:
-        return replace(in_mode(trained, mode), epochs=1)
+def test_a_mode_that_changes_nothing_gains_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other mode gets the network and the heads of the run."""
+    folder = workspace.run / "train"
+
+    def fitted(*_: object) -> tuple[Any, list[Head]]:
+        return load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
 
     monkeypatch.setattr(ablate, "MODES", ("joint", "posthoc"))
-    monkeypatch.setattr(modes, "in_mode", once)
-    monkeypatch.setattr(posthoc, "_STEPS", 40)
+    monkeypatch.setattr(modes, "_fitted", fitted)
     report = workspace.snap("ablate", "mode", *FEW).json
     joint, other = report["judged"]
-    assert report["reference"] == joint["name"] == "joint"
-    assert joint["figures"]["accuracy"] != other["figures"]["accuracy"]
-    assert other["surprise_gain"]["value"] == pytest.approx(
-        other["surprise"]["value"] - joint["surprise"]["value"]
-    )
-    assert not list((workspace.run / "ablate").glob("*.npz"))
+    assert (report["reference"], other["name"]) == ("joint", "posthoc")
+    assert joint["figures"]["accuracy"] == other["figures"]["accuracy"]
+    assert joint["price"] == other["price"]
+    for gain in (other["surprise_gain"], *other["figures"]["gains"].values()):
+        assert gain["value"] in (0.0, None)
 
 
 def test_an_attached_model_has_what_needs_no_training(tmp_path: Path) -> None:
