@@ -56,6 +56,8 @@ def _render(report: "CompareReport") -> None:
         f"{len(worse)} of {len(report.changes)} figures got worse, "
         f"{len(beyond)} of them beyond their intervals or without any."
     )
+    for note in report.notes:
+        console.say(note)
 
 
 def _value(figure: "Figure | None") -> str:

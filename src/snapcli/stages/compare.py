@@ -7,7 +7,7 @@ A figure is named by what it is and where it comes from: `flash/small-mcu`, or
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snapcli.errors import UsageError, suggestion
@@ -17,17 +17,27 @@ HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
 _GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 _SNAP = "snap"
+_EVAL, _EVAL_FILE = "eval", "eval/eval.json"
+# Of an eval: figures under other ones are of something else.
+_CONDITIONS = {
+    "dataset": "data set",
+    "limit": "--limit",
+    "replicates": "--replicates",
+    "streams": "--streams",
+}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """better: HIGHER or LOWER. low, high: its interval, None where it has none."""
+    """better: HIGHER or LOWER. low, high: its interval, None where it has none. stage: that
+    measured it."""
 
     name: str
     value: float
     better: str
     low: float | None = None
     high: float | None = None
+    stage: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,18 +86,40 @@ class Broken:
 
 @dataclass(frozen=True)
 class CompareReport:
+    """notes: what was left out of the comparison, and why."""
+
     a: str
     b: str
     changes: tuple[Change, ...]
     gates: tuple[str, ...]
     broken: tuple[Broken, ...]
+    notes: tuple[str, ...] = ()
 
 
 def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
     wanted = [parse_gate(text) for text in gates]
-    changes = changes_between(figures_of(a), figures_of(b))
+    notes = []
+    first, second = figures_of(a), figures_of(b)
+    apart = _evaluated_otherwise(a, b)
+    if apart:
+        notes.append(apart)
+        first, second = ([f for f in side if f.stage != _EVAL] for side in (first, second))
+    changes = changes_between(first, second)
     broken = [found for gate in wanted for found in check(gate, changes, (a.name, b.name))]
-    return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken))
+    return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken), tuple(notes))
+
+
+def _evaluated_otherwise(a: Run, b: Run) -> str:
+    """How two evals differ in what they measured; empty where they do not, or one is not there."""
+    if any(run.state(_EVAL).status != "done" for run in (a, b)):
+        return ""
+    first, second = (read_json(run.path(_EVAL_FILE)) for run in (a, b))
+    differing = [
+        f"{words} {first[key]} and {second[key]}"
+        for key, words in _CONDITIONS.items()
+        if first[key] != second[key]
+    ]
+    return f"The figures of eval are not compared: {', '.join(differing)}." if differing else ""
 
 
 def parse_gate(text: str) -> Gate:
@@ -155,7 +187,7 @@ def figures_of(run: Run) -> list[Figure]:
     found: list[Figure] = []
     for stage in run.records():
         if run.state(stage).status == "done":
-            found += _figures(run, stage)
+            found += [replace(figure, stage=stage) for figure in _figures(run, stage)]
     return found
 
 
@@ -186,8 +218,8 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             *_figure(f"stack/{target}", report["stack"]["used_bytes"], LOWER),
             *_figure(f"bit-exact/{target}", report["bit_exact"] / report["inputs"], HIGHER),
         ]
-    if kind == "eval":
-        sources = read_json(run.path("eval/eval.json"))["sources"]
+    if kind == _EVAL:
+        sources = read_json(run.path(_EVAL_FILE))["sources"]
         return [f for name, source in sources.items() for f in _evaluated(name, source)]
     return []
 

@@ -124,19 +124,20 @@ def test_a_gate_on_what_one_lacks_is_no_pass(
 # ---- Runs -------------------------------------------------------------------
 
 
-def made(folder: Path, flash: int = 1000, seed: int = 0) -> Run:
+def made(folder: Path, flash: int = 1000, seed: int = 0, **conditions: Any) -> Run:
+    """conditions: fields of eval.json that are otherwise."""
     run = create_run(folder, "digits")
     with run.write("flash/tiny", ()) as out:
         write_json(out / "size.json", {"size": {"flash_bytes": flash, "ram_bytes": 10}})
     with run.write("eval", ()) as out:
-        write_json(out / "eval.json", asdict(example(["int8"], seed)))
+        write_json(out / "eval.json", asdict(example(["int8"], seed)) | conditions)
     return run
 
 
 def test_figures_of_a_run(tmp_path: Path) -> None:
     run = made(tmp_path)
     found = {f.name: f for f in figures_of(run)}
-    assert found["flash/tiny"] == Figure("flash/tiny", 1000, LOWER)
+    assert found["flash/tiny"] == Figure("flash/tiny", 1000, LOWER, stage="flash/tiny")
     snap_figures = next(m for m in example(["int8"]).sources["int8"].methods if m.name == "snap")
     assert snap_figures.errors is not None
     pooled = snap_figures.errors.pooled.auroc
@@ -155,6 +156,26 @@ def test_the_same_run_twice_changes_nothing(tmp_path: Path) -> None:
     report = compare(run, run, ["flash>+0", "errors-auroc<-0"])
     assert {c.verdict for c in report.changes} == {SAME}
     assert report.broken == ()
+    assert report.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("limit", 50, "--limit 1000 and 50"),
+        ("replicates", 200, "--replicates 1000 and 200"),
+        ("streams", 5, "--streams 1 and 5"),
+        ("dataset", "letters", "data set digits and letters"),
+    ],
+)
+def test_other_evals_are_not_compared(tmp_path: Path, field: str, value: Any, words: str) -> None:
+    first, second = made(tmp_path), made(tmp_path, **{field: value})
+    report = compare(first, second)
+    assert report.notes == (f"The figures of eval are not compared: {words}.",)
+    assert {c.name for c in report.changes} == {"flash/tiny", "ram/tiny"}
+    names = (first.name, second.name, "--runs-dir", str(tmp_path))
+    assert report.notes[0] in snap("compare", *names).out
+    assert snap("compare", *names, "--json").json["notes"] == list(report.notes)
 
 
 def test_the_command(tmp_path: Path) -> None:
