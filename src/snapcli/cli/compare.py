@@ -7,6 +7,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli.options import RUNS, AsJson, RunsDir
+from snapcli.cli.render import plural
 from snapcli.errors import CheckError
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ def _render(report: "CompareReport") -> None:
         for change in report.changes
     ]
     console.table(f"{report.a} and {report.b}", ("figure", report.a, report.b, "change", ""), rows)
-    worse = [c for c in report.changes if c.verdict == "worse"]
+    both = [c for c in report.changes if c.change is not None]
+    worse = [c for c in both if c.verdict == "worse"]
     beyond = [c for c in worse if c.beyond is not False]
     console.say(
-        f"{len(worse)} of {len(report.changes)} figures got worse, "
+        f"{len(worse)} of {plural(len(both), 'figure')} got worse, "
         f"{len(beyond)} of them beyond their intervals or without any."
     )
     for note in report.notes:

@@ -17,6 +17,7 @@ HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
 _GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 _SNAP = "snap"
+_MEASURED = ("quantize", "flash", "bench", "eval")
 _EVAL, _EVAL_FILE = "eval", "eval/eval.json"
 # Of an eval: figures under other ones are of something else.
 _CONDITIONS = {
@@ -98,7 +99,7 @@ class CompareReport:
 
 def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
     wanted = [parse_gate(text) for text in gates]
-    notes = []
+    notes = list(dict.fromkeys([*_out_of_date(a), *_out_of_date(b)]))
     first, second = figures_of(a), figures_of(b)
     apart = _evaluated_otherwise(a, b)
     if apart:
@@ -107,6 +108,17 @@ def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
     changes = changes_between(first, second)
     broken = [found for gate in wanted for found in check(gate, changes, (a.name, b.name))]
     return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken), tuple(notes))
+
+
+def _out_of_date(run: Run) -> list[str]:
+    """A line for every stage whose figures are there, but not up to date."""
+    states = (run.state(stage) for stage in run.records() if _is_measured(run, stage))
+    return [
+        f"{state.stage} of {run.name} is left out: it is {state.detail}. "
+        f"Run: {run.remedy(state.origin)}"
+        for state in states
+        if state.status != "done"
+    ]
 
 
 def _evaluated_otherwise(a: Run, b: Run) -> str:
@@ -186,9 +198,15 @@ def figures_of(run: Run) -> list[Figure]:
     """All that is up to date."""
     found: list[Figure] = []
     for stage in run.records():
-        if run.state(stage).status == "done":
+        if _is_measured(run, stage) and run.state(stage).status == "done":
             found += [replace(figure, stage=stage) for figure in _figures(run, stage)]
     return found
+
+
+def _is_measured(run: Run, stage: str) -> bool:
+    """Whether it has figures; calibrate only where no quantize follows."""
+    kind = stage.partition("/")[0]
+    return kind in _MEASURED or (kind == "calibrate" and run.is_attached)
 
 
 def _figures(run: Run, stage: str) -> list[Figure]:
@@ -197,7 +215,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         report = read_json(run.path("quantize/report.json"))
         accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
-    if kind == "calibrate" and run.is_attached:
+    if kind == "calibrate":
         report = read_json(run.path("calibrate/calibration.json"))["report"]
         accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]

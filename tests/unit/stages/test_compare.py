@@ -178,6 +178,25 @@ def test_other_evals_are_not_compared(tmp_path: Path, field: str, value: Any, wo
     assert snap("compare", *names, "--json").json["notes"] == list(report.notes)
 
 
+def test_what_is_not_up_to_date_is_named(tmp_path: Path) -> None:
+    first, second = made(tmp_path), made(tmp_path)
+    second.path("build/tiny/size.json").write_text("{}")
+    first.path("eval/eval.json").unlink()
+    stale, damaged = compare(first, second).notes
+    assert stale.startswith(f"eval of {first.name} is left out: it is damaged")
+    assert stale.endswith(f"Run: {first.remedy('eval')}")
+    assert damaged.startswith(f"flash/tiny of {second.name} is left out: it is damaged")
+    assert damaged.endswith(f"Run: {second.remedy('flash/tiny')}")
+
+
+def test_the_summary_counts_what_both_have(tmp_path: Path) -> None:
+    made(tmp_path)
+    second = made(tmp_path, flash=1030)
+    second.path("eval/eval.json").unlink()
+    shown = snap("compare", "digits-001", "digits-002", "--runs-dir", str(tmp_path))
+    assert "1 of 2 figures got worse" in shown.out
+
+
 def test_the_command(tmp_path: Path) -> None:
     made(tmp_path)
     made(tmp_path, flash=1030, seed=1)
