@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from snapcli.errors import UsageError, suggestion
+from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.runs import Run, read_json
 
 HIGHER, LOWER = "higher", "lower"
@@ -106,7 +106,7 @@ def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
         notes.append(apart)
         first, second = ([f for f in side if f.stage != _EVAL] for side in (first, second))
     changes = changes_between(first, second)
-    broken = [found for gate in wanted for found in check(gate, changes, (a.name, b.name))]
+    broken = [found for gate in wanted for found in check(gate, changes, (a, b), notes)]
     return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken), tuple(notes))
 
 
@@ -146,27 +146,53 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), figure, 1 if side == ">" else -1, change, bool(percent))
 
 
-def check(gate: Gate, changes: Sequence[Change], runs: tuple[str, str]) -> list[Broken]:
-    """What breaks the gate; a figure that one of the runs lacks is an error, not a pass."""
+def check(
+    gate: Gate, changes: Sequence[Change], runs: tuple[Run, Run], notes: Sequence[str] = ()
+) -> list[Broken]:
+    """What breaks the gate, of its figures that both runs have; that none is in both is an error,
+    not a pass. notes: what was left out."""
     meant = [c for c in changes if f"{c.name}/".startswith(f"{gate.figure}/")]
     if not meant:
-        families = dict.fromkeys(c.name.partition("/")[0] for c in changes)
-        known = [*families, *(c.name for c in changes)]
-        close = suggestion(gate.figure, known)
-        hint = close if close.startswith("Did") else f"Known: {', '.join(families)}."
-        raise UsageError(f"there is no figure '{gate.figure}' in these runs", hint)
-    broken = []
-    for change in meant:
-        if change.a is None or change.b is None:
-            lacking = runs[0] if change.a is None else runs[1]
-            raise UsageError(
-                f"{change.name} is missing in {lacking}: '{gate.text}' cannot be checked",
-                "Run the stage that measures it, or name a figure that both have.",
-            )
-        if gate.is_broken(change):
-            assert change.change is not None
-            broken.append(Broken(gate.text, change.name, change.change, change.percent))
-    return broken
+        raise _unknown(gate, changes, notes)
+    if all(c.change is None for c in meant):
+        raise _lacking(gate, meant[0], runs)
+    return [
+        Broken(gate.text, c.name, c.change, c.percent)
+        for c in meant
+        if c.change is not None and gate.is_broken(c)
+    ]
+
+
+def _unknown(gate: Gate, changes: Sequence[Change], notes: Sequence[str]) -> SnapError:
+    if notes:
+        # It may be one of those that were left out.
+        return ArtifactError(
+            f"no figure '{gate.figure}' can be compared: '{gate.text}' cannot be checked",
+            sentences(*notes),
+        )
+    families = dict.fromkeys(c.name.partition("/")[0] for c in changes)
+    close = suggestion(gate.figure, [*families, *(c.name for c in changes)])
+    hint = close if close.startswith("Did") else f"Known: {', '.join(families)}."
+    return UsageError(f"there is no figure '{gate.figure}' in these runs", hint)
+
+
+def _lacking(gate: Gate, change: Change, runs: tuple[Run, Run]) -> ArtifactError:
+    lacking, known = (runs[0], change.b) if change.a is None else (runs[1], change.a)
+    assert known is not None
+    hint = "Name a figure that both have."
+    # What is trained and what is attached have not the same stages.
+    if runs[0].is_attached == runs[1].is_attached:
+        hint = f"Run: {_command(lacking, known)}"
+    return ArtifactError(
+        f"{change.name} is missing in {lacking.name}: '{gate.text}' cannot be checked", hint
+    )
+
+
+def _command(run: Run, figure: Figure) -> str:
+    """That measures a figure in a run which lacks it."""
+    origin = run.state(figure.stage).origin
+    command = run.remedy(origin)
+    return f"{command} --on {figure.name.split('/')[1]}" if origin == _EVAL else command
 
 
 def changes_between(a: Sequence[Figure], b: Sequence[Figure]) -> list[Change]:
