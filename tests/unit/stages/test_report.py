@@ -161,4 +161,7 @@ def test_the_command(tmp_path: Path) -> None:
         "report", "--runs-dir", str(tmp_path / "runs"), "--output", str(tmp_path / "a/b")
     )
     assert nowhere.code == ArtifactError.exit_code
-    assert "--output" in nowhere.error()[1]
+    message, hint = nowhere.error()
+    assert message.endswith(f"{tmp_path / 'a/b'}: the folder {tmp_path / 'a'} does not exist")
+    assert "--output" in hint
+    assert "space" not in hint
