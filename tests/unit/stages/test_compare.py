@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli.errors import ArtifactError, CheckError, UsageError
-from snapcli.runs import Run, create_run, write_json
+from snapcli.runs import Run, create_run, open_run, write_json
 from snapcli.stages.compare import (
     BETTER,
     HIGHER,
@@ -238,6 +238,28 @@ def test_the_summary_counts_what_both_have(tmp_path: Path) -> None:
     second.path("eval/eval.json").unlink()
     shown = snap("compare", "digits-001", "digits-002", "--runs-dir", str(tmp_path))
     assert "1 of 2 figures got worse" in shown.out
+
+
+def test_a_narrow_terminal_breaks_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path, flash=123_456)
+    made(tmp_path, flash=234_567, seed=1)
+    monkeypatch.setattr("snapcli.console._FILE_WIDTH", 80)
+    lines = snap("compare", "digits-001", "digits-002", "--runs-dir", str(tmp_path)).out.split("\n")
+    table = [line for line in lines if line.startswith("│")]
+    names = {f.name for f in figures_of(open_run(Path("digits-001"), tmp_path))}
+    # One line for each, which begins with its whole name.
+    assert {line.split()[1] for line in table[1:]} == names
+    assert max(map(len, lines)) <= 80
+    (flash,) = (line for line in table if "flash/tiny" in line)
+    assert flash.split()[3:6:2] == ["123,456", "234,567"]
+    changes = [line.split("│")[4].split()[0] for line in table[1:]]
+    assert "+111,100" in changes
+    for said in changes:
+        digits = said.lstrip("+-").replace(",", "").replace(".", "").strip("0").split("e")[0]
+        assert len(digits) <= 4
+    assert "~ within the intervals." in lines
 
 
 def test_the_command(tmp_path: Path) -> None:
