@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from snapcli.cli import render_eval
+from snapcli.metrics.bootstrap import Interval
 from tests.unit.stages.test_eval_report import made_report
 
 
@@ -24,7 +25,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_every_source_has_a_table_and_all_have_one(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys)
-    assert "digits-001, float: accuracy 90.0 %, 1 events in a stream" in text
+    assert "digits-001, float: accuracy 90.0 %, 1 event in a stream" in text
     assert "digits-001, int8: accuracy 90.0 %" in text
     assert "beside each other" in text
     # max-probability: in two tables and beside itself.
@@ -38,3 +39,8 @@ def test_what_was_not_run_says_why(capsys: pytest.CaptureFixture[str]) -> None:
         if re.search(r"\bqute\b", line) and "asked" not in line:
             assert "not run" in line
             assert not re.search(r"\d", line)
+
+
+@pytest.mark.parametrize("value", [0.0004, -0.0004, -0.0])
+def test_a_gain_that_rounds_to_nothing_has_no_sign(value: float) -> None:
+    assert render_eval.signed(Interval(value, -0.25, 0.25)) == "0.000 [-0.250, +0.250]"

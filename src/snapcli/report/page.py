@@ -280,7 +280,10 @@ def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str
     rest = figures[seen:]
     found = tag("p", text(words), class_="words") + "".join(figures[:seen])
     if rest:
-        title = tag("summary", text(f"The other {plural(len(rest), 'method')}"))
+        title = tag(
+            "summary",
+            text("The other method" if len(rest) == 1 else f"The other {len(rest)} methods"),
+        )
         found += tag("details", title, *rest)
     return found
 
