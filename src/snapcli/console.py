@@ -92,10 +92,15 @@ def wide_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     the first, so that nothing is cut off."""
     for height in range(1, _STACKED + 1):
         head, *body = (_stacked(row, height) for row in (columns, *rows))
-        if _table_width([head, *body]) <= width():
+        if fits([head, *body]):
             break
     view = Table(*map(escape, head), box=box.ROUNDED, header_style="dim", show_lines=height > 1)
     _print_table(title, view, body, whole=height == 1)
+
+
+def fits(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of these, the first its heading, is no wider than the output."""
+    return _table_width(rows) <= width()
 
 
 def _stacked(cells: Sequence[str], height: int) -> list[str]:

@@ -495,6 +495,11 @@ def disk_errors(where: Path, option: str = "--runs-dir") -> Iterator[None]:
             f"Choose another place with {option}, or change its permissions.",
         ) from None
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not where.parent.is_dir():
+            raise ArtifactError(
+                f"cannot write {where}: the folder {where.parent} does not exist",
+                f"Make that folder, or choose another place with {option}.",
+            ) from None
         raise ArtifactError(
             f"cannot write {error.filename or where}: {os.strerror(error.errno or 0)}",
             f"Free some space, or choose another place with {option}.",

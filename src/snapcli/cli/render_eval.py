@@ -36,8 +36,14 @@ def _source(report: "EvalReport", source: "SourceFigures") -> None:
     ]
     rows = [_row(m, foreign) for m in source.methods]
     accuracy = percent(source.accuracy["clean"])
+<<<<<<< HEAD
     count = len(source.stream.events) if source.stream else 0
     events = f", {plural(count, 'event')} in a stream" if source.stream else ""
+=======
+    events = ""
+    if source.stream is not None:
+        events = f", {plural(len(source.stream.events), 'event')} in a stream"
+>>>>>>> i9-mend
     title = f"{report.run}, {source.source}: accuracy {accuracy}{events}"
     console.wide_table(title, columns, rows)
     missing = {m.name: m.why for m in source.methods if m.errors is None and m.why != NOT_ASKED}
@@ -85,8 +91,14 @@ def within(found: "Interval") -> str:
 
 def signed(found: "Interval") -> str:
     if math.isnan(found.low):
-        return "-" if math.isnan(found.value) else f"{found.value:+.3f}"
-    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        return "-" if math.isnan(found.value) else _gain(found.value)
+    return f"{_gain(found.value)} [{_gain(found.low)}, {_gain(found.high)}]"
+
+
+def _gain(value: float) -> str:
+    """What rounds to 0 has no sign."""
+    said = f"{value:+z.3f}"
+    return said if said.strip("+0.") else said[1:]
 
 
 def _frames(value: float) -> str:

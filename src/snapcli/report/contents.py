@@ -74,6 +74,12 @@ class Contents:
     made: Sequence[Made] = ()
     recipe: str = ""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether a device was asked, and every answer was that of the integer reference."""
+        benches = self.benches.values()
+        return bool(benches) and all(b["bit_exact"] == b["inputs"] for b in benches)
+
     def lack(self, kind: str) -> str:
         """Why nothing of a kind of stage is there."""
         found = (words for stage, words in self.missing.items() if stage.split("/")[0] == kind)

@@ -22,11 +22,15 @@ def bounds(figure: Any) -> tuple[float, float] | None:
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    return DASH if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+    return DASH if value is None else f"{value:z.{digits}f}".replace("-", MINUS)
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    return DASH if value is None else f"{value:+.{digits}f}".replace("-", MINUS)
+    """What rounds to 0 has no sign."""
+    if value is None:
+        return DASH
+    said = f"{value:+z.{digits}f}".replace("-", MINUS)
+    return said if said.strip("+0.") else said[1:]
 
 
 def percent(value: float | None, digits: int = 1) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -23,7 +24,7 @@ from snapcli.report.words import figure_words
 
 _SOURCES = {
     "float": "the float model",
-    "int8": "the integer reference, which the device equals bit for bit",
+    "int8": "the integer reference",
     "device": "scores that came back from the device",
 }
 
@@ -53,7 +54,9 @@ def page(contents: Contents) -> str:
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
         Section("cost", "Cost", "Cost", _cost(contents)),
-        Section("tables", "Tables", "All figures", _of_sources(contents, _tables)),
+        Section(
+            "tables", "Tables", "All figures", _of_sources(contents, partial(_tables, contents))
+        ),
         Section("sources", "Sources", "Float, int8, device", _sources(contents)),
         Section("ablations", "Ablations", "Ablations", _ablations(contents)),
         Section("missing", "Missing", "What is missing", _missing(contents)),
@@ -89,6 +92,12 @@ _EARLY = (
     "try{const t=localStorage.getItem('snap-theme');"
     "if(t)document.documentElement.dataset.theme=t}catch{}"
 )
+
+
+def _source_words(contents: Contents, name: str) -> str:
+    words = _SOURCES.get(name, name)
+    is_shown = name == "int8" and contents.is_exact
+    return f"{words}, which the device equals bit for bit" if is_shown else words
 
 
 def _header(contents: Contents) -> str:
@@ -131,7 +140,7 @@ def _switch(contents: Contents) -> str:
             type="button",
             data_show=name,
             aria_pressed="true" if name == shown else "false",
-            title=_SOURCES.get(name),
+            title=_source_words(contents, name),
         )
         for name in contents.evaluation["sources"]
     )
@@ -187,18 +196,18 @@ def _verdict(contents: Contents) -> str:
     )
     sides = [tag("div", *cards, class_="cards")]
     if contents.evaluation is not None:
-        sides.append(tag("div", _of_sources(contents, _gains)))
+        sides.append(tag("div", _of_sources(contents, partial(_gains, contents))))
     look = "verdict" if len(sides) > 1 else None
     return tag("p", text(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
 
 
-def _gains(source: Mapping[str, Any], looks: Looks) -> str:
+def _gains(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
     method = named(source, our_name(source))
     if method is None or not method["gains"]:
         return ""
     words = (
         f"{method['name']} minus {BASE}, both on the same bootstrap samples of "
-        f"{_SOURCES.get(source['source'], source['source'])}. Orange: better, the interval leaves "
+        f"{_source_words(contents, source['source'])}. Orange: better, the interval leaves "
         "out 0. Grey: no difference shown. Blue: worse. Every row has its own scale."
     )
     return _figure(rows.gains(headlines(method["gains"])), f"Against {BASE}", words)
@@ -271,7 +280,10 @@ def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str
     rest = figures[seen:]
     found = tag("p", text(words), class_="words") + "".join(figures[:seen])
     if rest:
-        title = tag("summary", text(f"The other {plural(len(rest), 'method')}"))
+        title = tag(
+            "summary",
+            text("The other method" if len(rest) == 1 else f"The other {len(rest)} methods"),
+        )
         found += tag("details", title, *rest)
     return found
 
@@ -385,9 +397,9 @@ def _cost(contents: Contents) -> str:
     return "".join(found)
 
 
-def _tables(source: Mapping[str, Any], looks: Looks) -> str:
+def _tables(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
     note = (
-        f"Scores of {_SOURCES.get(source['source'], source['source'])}. Under each figure its "
+        f"Scores of {_source_words(contents, source['source'])}. Under each figure its "
         "95 % interval. Bold: the best value, which others may equal within their intervals. "
         "Click a heading to sort."
     )

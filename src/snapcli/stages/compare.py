@@ -7,27 +7,38 @@ A figure is named by what it is and where it comes from: `flash/small-mcu`, or
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from snapcli.errors import UsageError, suggestion
+from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.runs import Run, read_json
 
 HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
 _GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 _SNAP = "snap"
+_MEASURED = ("quantize", "flash", "bench", "eval")
+_EVAL, _EVAL_FILE = "eval", "eval/eval.json"
+# Of an eval: figures under other ones are of something else.
+_CONDITIONS = {
+    "dataset": "data set",
+    "limit": "--limit",
+    "replicates": "--replicates",
+    "streams": "--streams",
+}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """better: HIGHER or LOWER. low, high: its interval, None where it has none."""
+    """better: HIGHER or LOWER. low, high: its interval, None where it has none. stage: that
+    measured it."""
 
     name: str
     value: float
     better: str
     low: float | None = None
     high: float | None = None
+    stage: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,18 +87,51 @@ class Broken:
 
 @dataclass(frozen=True)
 class CompareReport:
+    """notes: what was left out of the comparison, and why."""
+
     a: str
     b: str
     changes: tuple[Change, ...]
     gates: tuple[str, ...]
     broken: tuple[Broken, ...]
+    notes: tuple[str, ...] = ()
 
 
 def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
     wanted = [parse_gate(text) for text in gates]
-    changes = changes_between(figures_of(a), figures_of(b))
-    broken = [found for gate in wanted for found in check(gate, changes, (a.name, b.name))]
-    return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken))
+    notes = list(dict.fromkeys([*_out_of_date(a), *_out_of_date(b)]))
+    first, second = figures_of(a), figures_of(b)
+    apart = _evaluated_otherwise(a, b)
+    if apart:
+        notes.append(apart)
+        first, second = ([f for f in side if f.stage != _EVAL] for side in (first, second))
+    changes = changes_between(first, second)
+    broken = [found for gate in wanted for found in check(gate, changes, (a, b), notes)]
+    return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken), tuple(notes))
+
+
+def _out_of_date(run: Run) -> list[str]:
+    """A line for every stage whose figures are there, but not up to date."""
+    states = (run.state(stage) for stage in run.records() if _is_measured(run, stage))
+    return [
+        f"{state.stage} of {run.name} is left out: it is {state.detail}. "
+        f"Run: {run.remedy(state.origin)}"
+        for state in states
+        if state.status != "done"
+    ]
+
+
+def _evaluated_otherwise(a: Run, b: Run) -> str:
+    """How two evals differ in what they measured; empty where they do not, or one is not there."""
+    if any(run.state(_EVAL).status != "done" for run in (a, b)):
+        return ""
+    first, second = (read_json(run.path(_EVAL_FILE)) for run in (a, b))
+    differing = [
+        f"{words} {first[key]} and {second[key]}"
+        for key, words in _CONDITIONS.items()
+        if first[key] != second[key]
+    ]
+    return f"The figures of eval are not compared: {', '.join(differing)}." if differing else ""
 
 
 def parse_gate(text: str) -> Gate:
@@ -102,27 +146,53 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), figure, 1 if side == ">" else -1, change, bool(percent))
 
 
-def check(gate: Gate, changes: Sequence[Change], runs: tuple[str, str]) -> list[Broken]:
-    """What breaks the gate; a figure that one of the runs lacks is an error, not a pass."""
+def check(
+    gate: Gate, changes: Sequence[Change], runs: tuple[Run, Run], notes: Sequence[str] = ()
+) -> list[Broken]:
+    """What breaks the gate, of its figures that both runs have; that none is in both is an error,
+    not a pass. notes: what was left out."""
     meant = [c for c in changes if f"{c.name}/".startswith(f"{gate.figure}/")]
     if not meant:
-        families = dict.fromkeys(c.name.partition("/")[0] for c in changes)
-        known = [*families, *(c.name for c in changes)]
-        close = suggestion(gate.figure, known)
-        hint = close if close.startswith("Did") else f"Known: {', '.join(families)}."
-        raise UsageError(f"there is no figure '{gate.figure}' in these runs", hint)
-    broken = []
-    for change in meant:
-        if change.a is None or change.b is None:
-            lacking = runs[0] if change.a is None else runs[1]
-            raise UsageError(
-                f"{change.name} is missing in {lacking}: '{gate.text}' cannot be checked",
-                "Run the stage that measures it, or name a figure that both have.",
-            )
-        if gate.is_broken(change):
-            assert change.change is not None
-            broken.append(Broken(gate.text, change.name, change.change, change.percent))
-    return broken
+        raise _unknown(gate, changes, notes)
+    if all(c.change is None for c in meant):
+        raise _lacking(gate, meant[0], runs)
+    return [
+        Broken(gate.text, c.name, c.change, c.percent)
+        for c in meant
+        if c.change is not None and gate.is_broken(c)
+    ]
+
+
+def _unknown(gate: Gate, changes: Sequence[Change], notes: Sequence[str]) -> SnapError:
+    if notes:
+        # It may be one of those that were left out.
+        return ArtifactError(
+            f"no figure '{gate.figure}' can be compared: '{gate.text}' cannot be checked",
+            sentences(*notes),
+        )
+    families = dict.fromkeys(c.name.partition("/")[0] for c in changes)
+    close = suggestion(gate.figure, [*families, *(c.name for c in changes)])
+    hint = close if close.startswith("Did") else f"Known: {', '.join(families)}."
+    return UsageError(f"there is no figure '{gate.figure}' in these runs", hint)
+
+
+def _lacking(gate: Gate, change: Change, runs: tuple[Run, Run]) -> ArtifactError:
+    lacking, known = (runs[0], change.b) if change.a is None else (runs[1], change.a)
+    assert known is not None
+    hint = "Name a figure that both have."
+    # What is trained and what is attached have not the same stages.
+    if runs[0].is_attached == runs[1].is_attached:
+        hint = f"Run: {_command(lacking, known)}"
+    return ArtifactError(
+        f"{change.name} is missing in {lacking.name}: '{gate.text}' cannot be checked", hint
+    )
+
+
+def _command(run: Run, figure: Figure) -> str:
+    """That measures a figure in a run which lacks it."""
+    origin = run.state(figure.stage).origin
+    command = run.remedy(origin)
+    return f"{command} --on {figure.name.split('/')[1]}" if origin == _EVAL else command
 
 
 def changes_between(a: Sequence[Figure], b: Sequence[Figure]) -> list[Change]:
@@ -154,9 +224,15 @@ def figures_of(run: Run) -> list[Figure]:
     """All that is up to date."""
     found: list[Figure] = []
     for stage in run.records():
-        if run.state(stage).status == "done":
-            found += _figures(run, stage)
+        if _is_measured(run, stage) and run.state(stage).status == "done":
+            found += [replace(figure, stage=stage) for figure in _figures(run, stage)]
     return found
+
+
+def _is_measured(run: Run, stage: str) -> bool:
+    """Whether it has figures; calibrate only where no quantize follows."""
+    kind = stage.partition("/")[0]
+    return kind in _MEASURED or (kind == "calibrate" and run.is_attached)
 
 
 def _figures(run: Run, stage: str) -> list[Figure]:
@@ -165,7 +241,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         report = read_json(run.path("quantize/report.json"))
         accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
-    if kind == "calibrate" and run.is_attached:
+    if kind == "calibrate":
         report = read_json(run.path("calibrate/calibration.json"))["report"]
         accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
@@ -186,8 +262,8 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             *_figure(f"stack/{target}", report["stack"]["used_bytes"], LOWER),
             *_figure(f"bit-exact/{target}", report["bit_exact"] / report["inputs"], HIGHER),
         ]
-    if kind == "eval":
-        sources = read_json(run.path("eval/eval.json"))["sources"]
+    if kind == _EVAL:
+        sources = read_json(run.path(_EVAL_FILE))["sources"]
         return [f for name, source in sources.items() for f in _evaluated(name, source)]
     return []
 

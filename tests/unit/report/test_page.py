@@ -190,6 +190,19 @@ def test_pieces_that_are_not_there_are_left_out() -> None:
     assert "eval is not there yet. Run: snap eval" in tree.words
 
 
+@pytest.mark.parametrize(
+    ("others", "title"),
+    [(("entropy",), "The other method"), (("entropy", "energy"), "The other 2 methods")],
+)
+def test_the_methods_that_are_folded_away(
+    evaluation: Any, contents: Contents, others: tuple[str, ...], title: str
+) -> None:
+    source = evaluation["sources"]["int8"]
+    kept = [m for m in source["methods"] if m["name"] in ("snap", "max-probability", *others)]
+    few = {**evaluation, "sources": {"int8": {**source, "methods": kept}}}
+    assert f"<summary>{title}</summary>" in page(replace(contents, evaluation=few))
+
+
 def test_undefined_figures_are_dashes(evaluation: Any, contents: Contents) -> None:
     """What JSON holds as null: no method, table or picture stumbles over it."""
 

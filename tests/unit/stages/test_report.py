@@ -1,6 +1,6 @@
 """What the page of a run is made from: all that is up to date, and no more."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from tests.conftest import snap
 from ..report.example import example
 from .board_report import report as bench_report
 
+EXACT = "the integer reference, which the device equals bit for bit"
 
-def made(folder: Path) -> Run:
-    """Trained, flashed and benched on a board, and evaluated."""
+
+def made(folder: Path, inexact: int = 0) -> Run:
+    """Trained, flashed and benched on a board, and evaluated. inexact: answers of the bench."""
     run = create_run(folder, "digits")
     run.path(CONFIG).write_text(dump_recipe(Recipe()))
     with run.write("train", (), seed=13, beside=(CONFIG,)) as out:
@@ -36,11 +38,13 @@ def made(folder: Path) -> Run:
                 "ram_limit_bytes": 200,
             },
         )
+    bench = bench_report()
+    bench = replace(bench, bit_exact=bench.inputs - inexact)
     run.add_files(
         "bench/small-mcu",
         "bench/small-mcu",
         ("flash/small-mcu",),
-        {".json": json_writer(asdict(bench_report()))},
+        {".json": json_writer(asdict(bench))},
     )
     with run.write("eval", ("train",)) as out:
         write_json(out / "eval.json", asdict(example(["float", "int8"])))
@@ -109,6 +113,18 @@ def test_what_is_stale_is_left_out_and_said(tmp_path: Path) -> None:
     assert "eval is stale" in text
 
 
+def test_only_a_bench_shows_that_the_device_is_exact(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    assert EXACT in Path(report(run).page).read_text()
+    (stored,) = run.path("bench").glob("*.json")
+    stored.unlink()
+    unmeasured = Path(report(run).page).read_text()
+    inexact = Path(report(made(tmp_path, inexact=1)).page).read_text()
+    for text in (unmeasured, inexact):
+        assert EXACT not in text
+        assert "the integer reference" in text
+
+
 @pytest.mark.parametrize("stage", ["eval", "stream/small-mcu"])
 def test_what_another_version_stored(tmp_path: Path, stage: str) -> None:
     run = made(tmp_path)
@@ -145,4 +161,7 @@ def test_the_command(tmp_path: Path) -> None:
         "report", "--runs-dir", str(tmp_path / "runs"), "--output", str(tmp_path / "a/b")
     )
     assert nowhere.code == ArtifactError.exit_code
-    assert "--output" in nowhere.error()[1]
+    message, hint = nowhere.error()
+    assert message.endswith(f"{tmp_path / 'a/b'}: the folder {tmp_path / 'a'} does not exist")
+    assert "--output" in hint
+    assert "space" not in hint
