@@ -40,7 +40,6 @@ def test_what_was_not_run_says_why(capsys: pytest.CaptureFixture[str]) -> None:
             assert not re.search(r"\d", line)
 
 
-<<<<<<< HEAD
 def test_a_reason_that_is_not_plain_stands_below_the_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -50,8 +49,8 @@ def test_a_reason_that_is_not_plain_stands_below_the_table(
     source = replace(int8, accuracy={"clean": 0.9}, methods=methods)
     render_eval.table(replace(report, sources={"int8": source}))
     assert "not run, no int8 form: qute" in capsys.readouterr().out
-=======
+
+
 @pytest.mark.parametrize("value", [0.0004, -0.0004, -0.0])
 def test_a_gain_that_rounds_to_nothing_has_no_sign(value: float) -> None:
     assert render_eval.signed(Interval(value, -0.25, 0.25)) == "0.000 [-0.250, +0.250]"
->>>>>>> i9-mend

@@ -36,14 +36,9 @@ def _source(report: "EvalReport", source: "SourceFigures") -> None:
     ]
     rows = [_row(m, foreign) for m in source.methods]
     accuracy = percent(source.accuracy["clean"])
-<<<<<<< HEAD
-    count = len(source.stream.events) if source.stream else 0
-    events = f", {plural(count, 'event')} in a stream" if source.stream else ""
-=======
     events = ""
     if source.stream is not None:
         events = f", {plural(len(source.stream.events), 'event')} in a stream"
->>>>>>> i9-mend
     title = f"{report.run}, {source.source}: accuracy {accuracy}{events}"
     console.wide_table(title, columns, rows)
     missing = {m.name: m.why for m in source.methods if m.errors is None and m.why != NOT_ASKED}
