@@ -25,7 +25,6 @@ from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.stages.device_evidence import DeviceNetwork, device_evidence, played_stream
 from snapcli.stages.eval_report import (
-    DONE,
     NOT_ASKED,
     NOT_RUN,
     SCHEMA,
@@ -206,17 +205,13 @@ class _Table:
             stream=_stream(evidence),
             methods=(),
         )
-        waiting = [MethodFigures(n, TRAINED, NOT_RUN, NOT_ASKED) for n in variants.names()]
         done = [_with_snap(figures, snap, samples) for figures, samples in judged]
-        yield replace(shown, methods=(*done, *waiting))
-        for i, name in enumerate(variants.names()):
-            if name in self._names:
-                figures, samples = self._variant(source, name, reference)
-                done.append(_with_snap(figures, snap, samples))
-            else:
-                done.append(waiting[i])
-            if done[-1].status == DONE or i + 1 == len(waiting):
-                yield replace(shown, methods=(*done, *waiting[i + 1 :]))
+        trained = {n: MethodFigures(n, TRAINED, NOT_RUN, NOT_ASKED) for n in variants.names()}
+        yield replace(shown, methods=(*done, *trained.values()))
+        for name in (n for n in trained if n in self._names):
+            figures, samples = self._variant(source, name, reference)
+            trained[name] = _with_snap(figures, snap, samples)
+            yield replace(shown, methods=(*done, *trained.values()))
 
     def _seen(self, source: str) -> tuple[Network, Evidence]:
         if source == FLOAT:
