@@ -13,7 +13,7 @@ _COLUMNS = (
     Column("flash, bytes"),
     Column("RAM, bytes"),
     Column("instructions"),
-    Column("on top of the backbone"),
+    Column("overhead, %"),
     Column("status"),
 )
 
@@ -28,7 +28,7 @@ def _of_target(cost: Mapping[str, Any]) -> str:
         Row(
             [
                 *(row["method"], row["computes"], row["flash_bytes"], row["ram_bytes"]),
-                *(row["instructions"], row["overhead"], _status(row)),
+                *(row["instructions"], _percent(row["overhead"]), _status(row)),
             ],
             is_ours=is_ours(row["method"]),
         )
@@ -41,6 +41,10 @@ def _of_target(cost: Mapping[str, Any]) -> str:
     ]
     title = f"{cost['target']}, {cost['part']}" + (f": {', '.join(limits)}" if limits else "")
     return table(title, _COLUMNS, rows, f"cost {cost['target']}")
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _status(row: Mapping[str, Any]) -> str:
