@@ -31,42 +31,16 @@ class Accepted:
         return np.stack([*risks, _area(errors, accepted), _mean_at(values, accepted, at)])
 
 
-def risk_at_coverage(
-    wrong: NDArray[np.bool_], score: NDArray[np.number], weights: Weights, coverage: float
-) -> Array:
-    """Error rate among the accepted; coverage in (0, 1]."""
-    return mean_accepted(wrong, score, weights, coverage)
-
-
-def mean_accepted(
-    value: NDArray[np.bool_] | Array, score: NDArray[np.number], weights: Weights, coverage: float
-) -> Array:
-    """Mean of the values [n] of the accepted; coverage in (0, 1]."""
-    accepted, total = _cumulated(value, score, weights)
-    return _mean_at(total, accepted, coverage)
-
-
-def aurc(wrong: NDArray[np.bool_], score: NDArray[np.number], weights: Weights) -> Array:
-    """Area under the risk-coverage curve: the mean risk over the coverages 1/n, 2/n, ..., 1."""
-    accepted, errors = _cumulated(wrong, score, weights)
-    return _area(errors, accepted)
-
-
 def risk_coverage(wrong: NDArray[np.bool_], score: NDArray[np.number], points: int = 100) -> Array:
     """[k, 2] with rising coverage, k <= points: (coverage, risk) next to 1/points, ..., 1."""
-    accepted, errors = (c[0] for c in _cumulated(wrong, score, np.ones((1, len(score)))))
+    groups = grouped(score)
+    ones = np.ones((1, len(score)))
+    accepted, errors = (
+        groups.cumulated(ones * values)[0] for values in (ones[0], wrong[groups.order])
+    )
     wanted = np.arange(1, points + 1) / points * len(score)
     at = np.unique(np.searchsorted(accepted, wanted * (1 - ROUNDING)))
     return np.stack([accepted[at] / len(score), errors[at] / accepted[at]], axis=1)
-
-
-def _cumulated(
-    value: NDArray[np.bool_] | Array, score: NDArray[np.number], weights: Weights
-) -> tuple[Array, Array]:
-    """(accepted, sum of their values) at each threshold, [B, groups]."""
-    groups = grouped(score)
-    ordered = groups.ordered(weights)
-    return groups.cumulated(ordered), groups.cumulated(ordered * value[groups.order])
 
 
 def _mean_at(total: Array, accepted: Array, coverage: float) -> Array:

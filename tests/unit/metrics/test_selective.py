@@ -6,10 +6,26 @@ from calibration import get_selective_stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.metrics.selective import aurc, mean_accepted, risk_at_coverage, risk_coverage
+from snapcli.metrics.selective import Accepted, risk_coverage
 from tests.unit.metrics.samples import Sample, ones, samples
 
 coverages = st.integers(1, 20).map(lambda k: k / 20)
+
+
+def risk_at_coverage(
+    wrong: np.ndarray, score: np.ndarray, weights: np.ndarray, coverage: float
+) -> np.ndarray:
+    return Accepted(wrong, np.zeros(len(score)), score).figures(weights, (coverage,), 1.0)[0]
+
+
+def mean_accepted(
+    value: np.ndarray, score: np.ndarray, weights: np.ndarray, coverage: float
+) -> np.ndarray:
+    return Accepted(np.zeros(len(score), bool), value, score).figures(weights, (), coverage)[-1]
+
+
+def aurc(wrong: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return Accepted(wrong, np.zeros(len(score)), score).figures(weights, (), 1.0)[-2]
 
 
 def accepted(score: np.ndarray, coverage: float) -> np.ndarray:
