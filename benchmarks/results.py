@@ -121,7 +121,7 @@ def cost_rows(run: Path) -> list[list[str]]:
 
 
 SCORES = ("U", "S", "max-probability")
-OTHERS = ("energy", "mahalanobis")
+OTHERS = ("energy", "mahalanobis-full")
 SIZES = ("flash_bytes", "ram_bytes")
 
 

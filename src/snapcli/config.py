@@ -22,6 +22,7 @@ MAPS = (
     *("logistic", "logistic-s", "isotonic", "percentile"),
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
+_WITH_THIRD = ("auto", "gated", "gated-taps")
 # Whose scores eval judges: the float model's, the integer reference's, a device's.
 FLOAT, INT8, DEVICE = SOURCES = ("float", "int8", "device")
 ABLATIONS = ("taps", "rank", "head", "quant", "map", "blend", "mode")
@@ -220,7 +221,7 @@ class CalibrateOptions:
     def __post_init__(self) -> None:
         _one_of("calibrate.map", self.map, ("auto", *MAPS))
         _one_of("calibrate.third", self.third, THIRD_INPUTS)
-        if self.third != NO_THIRD and self.map not in ("auto", "gated", "gated-taps"):
+        if self.third != NO_THIRD and self.map not in _WITH_THIRD:
             raise ConfigError(
                 f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
                 "Take the map gated or gated-taps, or auto.",
@@ -240,6 +241,11 @@ class CalibrateOptions:
         _between("calibrate.budget", self.budget, 0.0, 1.0)
         _between("calibrate.eta", self.eta, 1e-5, 1.0)
         _between("calibrate.kappa", self.kappa, 1e-5, 1.0)
+
+    def with_map(self, kind: str) -> "CalibrateOptions":
+        """As these but for the map; one that takes no third input has none."""
+        third = self.third if kind in _WITH_THIRD else NO_THIRD
+        return replace(self, map=kind, third=third)
 
     @property
     def promises(self) -> bool:
@@ -312,8 +318,10 @@ class TapsOptions:
 
 @dataclass(frozen=True)
 class CostOptions:
-    """targets: those that every method is compiled for."""
+    """methods: names or groups of them (none given: all but `snap` with one thing changed).
+    targets: those that every method is compiled for."""
 
+    methods: tuple[str, ...] = ()
     targets: tuple[str, ...] = ("small-mcu", "big-mcu")
     kernels: str = SNAP
 

@@ -318,7 +318,7 @@ def test_a_keras_model_is_quantized_and_attached(digits_model: Path, tmp_path: P
     assert report["converted"]
     assert report["float_agreement"] > 0.9
     errors = report["calibrate"]["detection"]["errors"]
-    assert set(errors) == {"U", "S", "max-probability", "energy", "mahalanobis"}
+    assert set(errors) == {"U", "S", "max-probability", "energy", "mahalanobis-full"}
     assert errors["U"]["pooled"]["auroc"] > errors["max-probability"]["pooled"]["auroc"] - 0.05
     assert set(report["calibrate"]["detection"]["ood"]) == {"photos", "photos-matched", "letters"}
     assert runs.snap("verify").code == 0

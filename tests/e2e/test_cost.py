@@ -20,23 +20,24 @@ from snapcli.graph.decision import plain_decision
 from snapcli.graph.ensemble import copies
 from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import with_shaped
+from snapcli.methods.table import ROWS
 from snapcli.stages.costs import measure
 from snapcli.stages.pricing import counter_of, price_of
 from snapcli.targets import load_target
 from tests.conftest import Finished, Workspace, need
 from tests.unit.tiny_monitor import random_inputs, tiny_monitor
 
-METHODS = [
-    *("backbone", "base", "temperature", "energy", "mahalanobis", "react", "ash"),
-    *("early-exit", "deep-ensemble", "qute", "snap"),
-]
+METHODS = ["backbone", *(row.name for row in ROWS if not row.variant)]
+PRICED = ["backbone", *(row.name for row in ROWS if not row.variant and row.form)]
 
 
 def test_the_table_of_methods(workspace: Workspace, finished: Finished) -> None:
     (found,) = workspace.snap("cost", "--target", "small-mcu", "--json").json["targets"]
     rows = {row["method"]: row for row in found["rows"]}
     assert list(rows) == METHODS
-    assert {row["status"] for row in rows.values()} == {"fits"}
+    for name, row in rows.items():
+        assert row["status"] == ("fits" if name in PRICED else "not built"), name
+        assert bool(row["why"]) == (name not in PRICED)
     backbone, snap = rows["backbone"], rows["snap"]
     bench = finished.outcomes["bench"].json
     assert snap["instructions"] == pytest.approx(bench["timing"]["mean"], rel=1e-3)
@@ -54,12 +55,24 @@ def test_the_table_of_methods(workspace: Workspace, finished: Finished) -> None:
     assert three["instructions"] == pytest.approx(3 * backbone["instructions"], rel=0.02)
     # Kernels are there once, constants three times.
     assert 2 < three["flash_bytes"] / backbone["flash_bytes"] < 3
-    for name in METHODS[1:]:
+    for name in PRICED[1:]:
         assert rows[name]["flash_bytes"] > backbone["flash_bytes"], name
         assert rows[name]["instructions"] > backbone["instructions"], name
     shown = workspace.snap("show")
     assert "cost" in shown.out
     assert workspace.snap("bench", "--inputs", "2").code == 0  # nothing else became stale
+
+
+def test_maps_and_heads_are_priced_on_request(workspace: Workspace, finished: Finished) -> None:
+    named = "snap-logistic,snap-isotonic,snap-huber,hybrid"
+    outcome = workspace.snap("cost", "--target", "qemu-m4", "--methods", named, "--json")
+    (found,) = outcome.json["targets"]
+    rows = {row["method"]: row for row in found["rows"]}
+    assert set(rows) == {"backbone", "max-probability", "snap", *named.split(",")}
+    assert {row["status"] for row in rows.values()} == {"fits"}
+    # A table of steps is smaller than logarithms, a distance is more of both.
+    assert rows["snap-isotonic"]["flash_bytes"] < rows["hybrid"]["flash_bytes"]
+    assert rows["hybrid"]["instructions"] > rows["snap-logistic"]["instructions"]
 
 
 def tiny_graph() -> Graph:
@@ -80,8 +93,8 @@ def ends(graph: Graph) -> dict[str, tuple[Graph, End]]:
         "answer": (graph, answer_end(logits)),
         "entropy": (graph, entropy_end({"logits": logits})),
         "temperature": (graph, temperature_end(logits, 1.7)),
-        "energy": (graph, energy_end(logits)),
-        "ash": (shaped, energy_end(shaped.tensors[shaped.outputs["logits"]])),
+        "energy": (graph, energy_end(logits, 1.5)),
+        "ash": (shaped, energy_end(shaped.tensors[shaped.outputs["logits"]], 1.0)),
         "distance": (with_tapped, distance_end(logits, tapped, distance)),
         "ensemble": (three, entropy_end(members)),
     }

@@ -14,7 +14,7 @@ from tests.conftest import Workspace
 
 # Of a stream that is shorter than usual: all that is clean, severity 1, half of a foreign burst.
 FRAMES = 350
-METHODS = "mahalanobis,react,snap-s"
+METHODS = "mahalanobis-full,react,snap-s"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_float_and_device_are_judged_and_say_what_they_cannot(
     }
     asked = {*METHODS.split(","), "max-probability", "snap"}
     assert done == {"float": asked, "device": {"max-probability", "snap", "snap-s"}}
-    assert "link" in rows["device"]["mahalanobis"]["why"]
+    assert "link" in rows["device"]["mahalanobis-full"]["why"]
 
     examples = report["sources"]["float"]["examples"]
     for found in (rows["float"][name] for name in asked):

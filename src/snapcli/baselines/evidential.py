@@ -18,7 +18,6 @@ class Evidential(Trained):
         "Sensoy, Kaplan and Kandemir, Evidential Deep Learning to Quantify Classification "
         "Uncertainty, 2018"
     )
-    is_probability = True
 
     def fit(self, train: Batch, dev: Dev) -> None:
         def value(scale: float) -> float:
@@ -34,6 +33,9 @@ class Evidential(Trained):
 
     def score(self, batch: Batch) -> Array:
         return 1.0 - self.probabilities(batch).max(axis=-1)
+
+    def uncertainty(self, batch: Batch) -> Array:
+        return self.score(batch)
 
     def probabilities(self, batch: Batch) -> Array:
         """alpha / sum of alpha, with alpha = scale * softplus(logits) + 1."""

@@ -7,10 +7,12 @@ from snapcli.baselines.method import Array
 
 @dataclass(frozen=True, eq=False)
 class LastLayer:
-    """weights [features, classes], bias [classes]."""
+    """weights [features, classes], bias [classes]; largest: what a feature can be at most, which
+    has an end in int8."""
 
     weights: Array
     bias: Array
+    largest: float = float("inf")
 
     def logits(self, features: Array) -> Array:
         """[n, features] -> [n, classes]."""

@@ -12,8 +12,10 @@ class MaxProbability(SinglePass):
         "Hendrycks and Gimpel, A Baseline for Detecting Misclassified and "
         "Out-of-Distribution Examples in Neural Networks, 2017"
     )
-    is_probability = True
 
     def score(self, batch: Batch) -> Array:
         # By way of the logit, which still tells sure answers apart where 1 - p is rounded away.
         return expit(error_logit(batch.logits, 1.0))
+
+    def uncertainty(self, batch: Batch) -> Array:
+        return self.score(batch)

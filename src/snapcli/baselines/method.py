@@ -5,7 +5,7 @@ code judges the float model, the integer reference and what came back from a dev
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 LOGITS, FEATURES = "logits", "features"
-SURPRISAL, UNCERTAINTY = "surprisal", "uncertainty"
+SURPRISAL, UNCERTAINTY, DISTANCE = "surprisal", "uncertainty", "distance"
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
     """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes),
-    SURPRISAL [n, taps], UNCERTAINTY [n] (U as the device has it), pooled blocks by their names.
+    SURPRISAL [n, taps], UNCERTAINTY and DISTANCE [n] (U, and what its map may take as the third
+    input, as the device has them), pooled blocks by their names.
     y [n]: the right answers, -1 for foreign inputs, which have none."""
 
     outputs: Mapping[str, Array]
@@ -41,7 +42,7 @@ class Dev:
     clean: Batch
     corrupted: Mapping[tuple[str, int], Batch]
 
-    def of_types(self, types: list[str]) -> "Dev":
+    def of_types(self, types: Sequence[str]) -> "Dev":
         kept = {key: batch for key, batch in self.corrupted.items() if key[0] in types}
         return Dev(self.clean, kept)
 
@@ -73,8 +74,8 @@ def softmax(logits: Array, temperature: float = 1.0) -> Array:
 class Method(Protocol):
     """name: as on the command line. source: where it was published, or "" for what is plain.
     learns_shift: whether parameters beyond a small grid are fitted to corrupted dev data; such a
-    method is judged on types that its fit has not seen. is_probability: whether the score is one,
-    that the answer is wrong. tuning_: None where there is nothing to choose."""
+    method is judged on types that its fit has not seen. tuning_: None where there is nothing to
+    choose."""
 
     @property
     def name(self) -> str: ...
@@ -83,14 +84,16 @@ class Method(Protocol):
     @property
     def learns_shift(self) -> bool: ...
     @property
-    def is_probability(self) -> bool: ...
-    @property
     def tuning_(self) -> Tuning | None: ...
 
     def fit(self, train: Batch, dev: Dev) -> None: ...
 
     def score(self, batch: Batch) -> Array:
         """[n], grows with uncertainty."""
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        """[n]: the probability that the answer is wrong, in the order of the score; None from a
+        method that has none."""
 
     def probabilities(self, batch: Batch) -> Array:
         """[n, classes]: the posterior."""
@@ -105,7 +108,6 @@ class SinglePass(ABC):
     name: str
     source = ""
     learns_shift = False
-    is_probability = False
     tuning_: Tuning | None = None
 
     def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
@@ -113,6 +115,9 @@ class SinglePass(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> Array: ...
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        return None
 
     def probabilities(self, batch: Batch) -> Array:
         return softmax(batch.logits)

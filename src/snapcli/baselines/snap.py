@@ -1,12 +1,15 @@
-"""SNAP-UQ: surprisals of the taps, weighed to S, with the softmax made a probability of error."""
+"""SNAP-UQ: surprisals of the taps, weighed to S, with the softmax made a probability of error.
 
-from collections.abc import Sequence
+Weights, alpha, balance and third input are those of the calibration that is given.
+"""
+
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
 
 from snapcli.baselines.method import (
+    DISTANCE,
     SURPRISAL,
     UNCERTAINTY,
     Array,
@@ -17,15 +20,15 @@ from snapcli.baselines.method import (
     softmax,
 )
 from snapcli.baselines.tuning import BY_AUROC
+from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD, CalibrateOptions
 from snapcli.score.calibration import Condition, Conditions, choose_map, fit_map
-from snapcli.score.choice import BY_PREFERENCE, MIN_ERRORS
-from snapcli.score.confidence import doubt, error_logit, fit_temperature
+from snapcli.score.choice import BY_PREFERENCE
+from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
+from snapcli.score.mahalanobis import Mahalanobis, fit_mahalanobis
 from snapcli.score.maps import Features, Map, log_of
 from snapcli.score.weights import tap_weights
 
 _SOURCE = "SNAP-UQ, 2026"
-# Of max-probability, against margin, in m.
-_ALPHA = 0.5
 
 
 class Surprise(SinglePass):
@@ -33,52 +36,66 @@ class Surprise(SinglePass):
 
     source = _SOURCE
 
-    def __init__(self, name: str, surprisal: str = SURPRISAL) -> None:
+    def __init__(self, name: str, options: CalibrateOptions, surprisal: str = SURPRISAL) -> None:
         """surprisal: the output that holds [n, taps]."""
-        self.name, self._surprisal = name, surprisal
+        self.name, self._options, self._surprisal = name, options, surprisal
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        self.weights_ = tap_weights(dev.clean.outputs[self._surprisal], "inverse-variance")
+        self.weights_ = tap_weights(dev.clean.outputs[self._surprisal], self._options.weights)
 
     def score(self, batch: Batch) -> Array:
         return np.asarray(batch.outputs[self._surprisal] @ self.weights_)
 
 
 class Snap(SinglePass):
-    """U by one of config.MAPS, or by the one that `auto` takes on the dev data of the first fit."""
+    """U by the map of the options; `auto` stands for the one that it takes on the dev data of the
+    first fit. distance_: that of a third input which the network does not show itself."""
 
     source = _SOURCE
     learns_shift = True
+    distance_: Mahalanobis | None = None
 
-    def __init__(self, name: str, kind: str, surprisal: str = SURPRISAL) -> None:
-        self.name, self._kind, self._surprisal = name, kind, surprisal
-        self.is_probability = kind != "percentile"
+    def __init__(
+        self,
+        name: str,
+        options: CalibrateOptions,
+        surprisal: str = SURPRISAL,
+        tap: str = "",
+        tuning: Tuning | None = None,
+    ) -> None:
+        """tap: the last one, whose pooled channels a distance as third input looks at. tuning: how
+        the map of the options was chosen, if it was."""
+        self.name, self.options, self.tuning_ = name, options, tuning
+        self._surprisal, self._tap = surprisal, tap
 
     def fit(self, train: Batch, dev: Dev) -> None:
         clean = dev.clean
         self.temperature_ = fit_temperature(clean.logits, clean.y)
-        self.weights_ = tap_weights(clean.outputs[self._surprisal], "inverse-variance")
+        self.weights_ = tap_weights(clean.outputs[self._surprisal], self.options.weights)
+        if self.options.third == MAHALANOBIS and DISTANCE not in train.outputs:
+            self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y)
         on_dev = Conditions(
             self._condition(clean), {k: self._condition(b) for k, b in dev.corrupted.items()}
         )
         self.map_ = self._map(on_dev)
-        self._kind = self.map_.kind
+        self.options = self.options.with_map(self.map_.kind)
 
     def _map(self, dev: Conditions) -> Map:
-        if self._kind != "auto":
-            return fit_map(self._kind, dev, dev.types())
-        errors = sum(int(c.wrong.sum()) for c in (dev.clean, *dev.corrupted.values()))
-        if errors < MIN_ERRORS:
-            return fit_map("temperature", dev, [])
-        choice = choose_map("auto", dev)
-        kind = choice.map.kind
-        self.tuning_ = Tuning(
-            {"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, choice.dev[kind].pooled.auroc
-        )
+        if self.options.map != "auto":
+            return fit_map(self.options.map, dev, dev.types(), self.options.balanced)
+        choice = choose_map("auto", dev, balanced=self.options.balanced)
+        if choice.dev:
+            kind = choice.map.kind
+            found = choice.dev[kind].pooled.auroc
+            self.tuning_ = Tuning({"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, found)
         return choice.map
 
     def score(self, batch: Batch) -> Array:
-        return self.map_(self._features(batch))
+        return self.map_.rank(self._features(batch))
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        """A percentile of clean data is no probability of error."""
+        return None if self.options.map == "percentile" else self.map_(self._features(batch))
 
     def probabilities(self, batch: Batch) -> Array:
         """The answer gets 1 - U; the other classes share U as the softmax has it."""
@@ -88,32 +105,35 @@ class Snap(SinglePass):
         total = others.sum(axis=-1, keepdims=True)
         even = 1.0 / (others.shape[1] - 1)
         posterior = np.divide(others, total, out=np.full_like(others, even), where=total > 0)
-        # Without a map from errors, U says nothing of how likely they are.
-        wrong = self._error_probability(batch)
+        wrong = self.uncertainty(batch)
+        if wrong is None:  # then the softmax alone says how likely an error is
+            wrong = expit(error_logit(batch.logits, self.temperature_))
         posterior = posterior * wrong[:, None]
         posterior[rows, answers] = 1.0 - wrong
         return posterior
 
-    def _error_probability(self, batch: Batch) -> Array:
-        if self.is_probability:
-            return self.score(batch)
-        return np.asarray(expit(error_logit(batch.logits, self.temperature_)))
-
     def _condition(self, batch: Batch) -> Condition:
-        return Condition(self._features(batch), self.answers(batch) != batch.y)
+        wrong = self.answers(batch) != batch.y
+        return Condition(self._features(batch), wrong, error_logit(batch.logits, 1.0))
 
     def _features(self, batch: Batch) -> Features:
         surprisal = batch.outputs[self._surprisal]
         return Features(
             surprisal @ self.weights_,
             error_logit(batch.logits, self.temperature_),
-            doubt(batch.logits, self.temperature_, _ALPHA),
+            doubt(batch.logits, self.temperature_, self.options.alpha),
             surprisal,
             self._third(batch),
         )
 
     def _third(self, batch: Batch) -> Array | None:
-        return None
+        if self.options.third == NO_THIRD:
+            return None
+        if self.options.third == ENERGY:
+            return energy(batch.logits, self.temperature_)
+        if self.distance_ is None:
+            return log_of(batch.outputs[DISTANCE])
+        return log_of(self.distance_.distance(batch.outputs[self._tap]))
 
 
 class Unblended(Snap):
@@ -137,19 +157,5 @@ class Deployed(Snap):
     def score(self, batch: Batch) -> Array:
         return batch.outputs[UNCERTAINTY]
 
-
-class Hybrid(Snap):
-    """The gated map with a gate more: the distance to the nearest class at the last tap."""
-
-    def __init__(self, taps: Sequence[str]) -> None:
-        super().__init__("hybrid", "gated")
-        self._tap = taps[-1]
-
-    def fit(self, train: Batch, dev: Dev) -> None:
-        from snapcli.score.mahalanobis import fit_mahalanobis
-
-        self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y)
-        super().fit(train, dev)
-
-    def _third(self, batch: Batch) -> Array | None:
-        return log_of(self.distance_.distance(batch.outputs[self._tap]))
+    def uncertainty(self, batch: Batch) -> Array | None:
+        return None if self.options.map == "percentile" else self.score(batch)

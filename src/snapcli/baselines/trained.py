@@ -14,7 +14,6 @@ class Trained(ABC):
     name: str
     source: str
     learns_shift = False
-    is_probability = False
     tuning_: Tuning | None = None
 
     def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
@@ -22,6 +21,9 @@ class Trained(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> Array: ...
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        return None
 
     @abstractmethod
     def probabilities(self, batch: Batch) -> Array: ...

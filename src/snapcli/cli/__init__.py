@@ -54,6 +54,7 @@ def _register() -> None:
         flash,
         inspect,
         kernels,
+        methods,
         models,
         monitor,
         ports,
@@ -68,7 +69,7 @@ def _register() -> None:
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
     shown = (eval, cost, ablate, report, compare, show, monitor, inspect)
-    around = (demo, run, attach, taps, *shown, verify, models, ports, doctor)
+    around = (demo, run, attach, taps, *shown, verify, methods, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(

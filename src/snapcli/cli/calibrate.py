@@ -30,7 +30,10 @@ def calibrate(
     ] = None,
     third: Annotated[
         str | None,
-        typer.Option(help="Another input of the gated maps: none, energy or mahalanobis."),
+        typer.Option(
+            help="Another input of the gated maps: none, energy or mahalanobis (the distance of "
+            "the method mahalanobis-full)."
+        ),
     ] = None,
     balanced: Annotated[
         bool | None,

@@ -8,16 +8,25 @@ from snapcli import console
 from snapcli.cli import render_cost
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir
+from snapcli.cli.words import names
 from snapcli.config import CostOptions, override
 
 EXAMPLES = (
     "snap cost",
     "snap cost --target small-mcu --kernels cmsis-nn",
+    "snap cost --methods snap,hybrid,mahalanobis-full",
     "snap cost --run digits-001 --json",
 )
 
 
 def cost(
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="all, single-pass, trained, or names with commas (snap methods lists them); all "
+            "but snap with other maps or heads."
+        ),
+    ] = "",
     target: Annotated[
         list[str] | None,
         typer.Option(help="A board or an emulated one, again for another; both boards."),
@@ -36,6 +45,7 @@ def cost(
     chosen = open_run(run, runs_dir)
     options = override(
         CostOptions(kernels=run_recipe(chosen).export_c.kernels),
+        methods=names(methods) or (),
         targets=tuple(target) if target else None,
         kernels=kernels,
     )

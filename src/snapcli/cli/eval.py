@@ -11,7 +11,7 @@ from snapcli.cli.words import names
 
 EXAMPLES = (
     "snap eval",
-    "snap eval --methods snap,energy,mahalanobis --on int8",
+    "snap eval --methods snap,energy,mahalanobis-full --on int8",
     "snap eval --methods all --on float",
     "snap eval --on device",
 )
@@ -21,7 +21,8 @@ def eval(
     methods: Annotated[
         str,
         typer.Option(
-            help="single-pass, trained (variants of the backbone: long), all, or names with commas."
+            help="single-pass, trained (variants of the backbone: long), all, or names with commas "
+            "(snap methods lists them)."
         ),
     ] = "single-pass",
     on: Annotated[

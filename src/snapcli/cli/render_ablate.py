@@ -28,6 +28,8 @@ def table(report: "AblateReport") -> None:
         f"reference. The program of a row was compiled for {report.target} with the kernels "
         f"{report.kernels}; -: there is none."
     )
+    if report.note:
+        console.say(report.note)
     if report.kind == "quant":
         console.say("Flash of heads in float is computed, not compiled: bytes per weight.")
 

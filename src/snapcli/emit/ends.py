@@ -117,10 +117,11 @@ def temperature_end(logits: Tensor, temperature: float) -> End:
     return End(("logits",), "\n".join(definitions), statements, 0, reference)
 
 
-def energy_end(logits: Tensor) -> End:
-    """The free energy of the logits; of two rows, that of the second, while the first answers."""
+def energy_end(logits: Tensor, temperature: float) -> End:
+    """The free energy of logits / temperature; of two rows, that of the second, while the first
+    answers."""
     classes = logits.channels
-    confidence = fx.confidence_of(classes, logits.scale, 1.0)
+    confidence = fx.confidence_of(classes, logits.scale, temperature)
     judged = f"logits + {classes}" if logits.size_bytes > classes else "logits"
     statements = (
         _ANSWER.format(logits="logits", classes=classes),

@@ -1,5 +1,7 @@
 """AUROC and AUPRC; the positive class is the error (or the out-of-distribution input)."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +37,17 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Pool:
+    """What one score judges: the clean data, and the corrupted cells of its turn."""
+
+    clean: Cell
+    corrupted: list[Cell]
+
+
+@dataclass(frozen=True)
 class ErrorDetection:
-    """Pooled over all conditions, mean over (type, severity) cells, clean alone.
+    """Pooled over clean and corrupted data, mean over (type, severity) cells, clean alone; of
+    several pools the first and the last are the means of theirs.
 
     cells counts those with both right and wrong predictions; only they enter the mean.
     """
@@ -47,17 +58,32 @@ class ErrorDetection:
     cells: int
 
 
-def error_detection(clean: Cell, corrupted: list[Cell]) -> ErrorDetection:
-    everything = [clean, *corrupted]
-    pooled = detection(
-        np.concatenate([c.wrong for c in everything]), np.concatenate([c.score for c in everything])
+def error_detection(pools: Sequence[Pool]) -> ErrorDetection:
+    """Scores of two pools are never compared: each may have a scale of its own."""
+    everything = [[pool.clean, *pool.corrupted] for pool in pools]
+    cells = [_of([cell]) for pool in pools for cell in pool.corrupted]
+    return ErrorDetection(
+        pooled=_mean([_of(cells) for cells in everything]),
+        per_cell=_mean(cells),
+        clean=_mean([_of([pool.clean]) for pool in pools]),
+        cells=sum(not math.isnan(found.auroc) for found in cells),
     )
-    found = [detection(c.wrong, c.score) for c in corrupted if 0 < c.wrong.sum() < len(c.wrong)]
-    mean = Detection(
-        float(np.mean([d.auroc for d in found])) if found else float("nan"),
-        float(np.mean([d.auprc for d in found])) if found else float("nan"),
+
+
+def _of(cells: list[Cell]) -> Detection:
+    return detection(
+        np.concatenate([c.wrong for c in cells]), np.concatenate([c.score for c in cells])
     )
-    return ErrorDetection(pooled, mean, detection(clean.wrong, clean.score), len(found))
+
+
+def _mean(found: list[Detection]) -> Detection:
+    """Of those that are defined."""
+    known = [d for d in found if not math.isnan(d.auroc)]
+    if not known:
+        return Detection(float("nan"), float("nan"))
+    return Detection(
+        float(np.mean([d.auroc for d in known])), float(np.mean([d.auprc for d in known]))
+    )
 
 
 def ood_detection(correct_id: Array, ood: Array) -> Detection:

@@ -32,14 +32,15 @@ class Accepted:
 
 
 def risk_coverage(wrong: NDArray[np.bool_], score: NDArray[np.number], points: int = 100) -> Array:
-    """[k, 2] with rising coverage, k <= points: (coverage, risk) next to 1/points, ..., 1."""
+    """[points, 2]: (coverage, risk) at the thresholds next to coverages 1/points, ..., 1; where
+    scores are equal, several points are one."""
     groups = grouped(score)
     ones = np.ones((1, len(score)))
     accepted, errors = (
         groups.cumulated(ones * values)[0] for values in (ones[0], wrong[groups.order])
     )
     wanted = np.arange(1, points + 1) / points * len(score)
-    at = np.unique(np.searchsorted(accepted, wanted * (1 - ROUNDING)))
+    at = np.searchsorted(accepted, wanted * (1 - ROUNDING))
     return np.stack([accepted[at] / len(score), errors[at] / accepted[at]], axis=1)
 
 

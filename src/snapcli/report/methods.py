@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from snapcli.methods.table import REFERENCE as BASE
+from snapcli.methods.table import SNAP, is_ours
 from snapcli.report.markup import tag, text
 
-BASE = "max-probability"
-SNAP = "snap"
 # What runs on a device comes first; the integer reference has the most data of what equals it.
 _PREFERRED = ("int8", "device", "float")
 _SLOTS = 10
@@ -15,10 +15,6 @@ _SLOTS = 10
 def main_source(evaluation: Mapping[str, Any]) -> str:
     sources = evaluation["sources"]
     return next((name for name in _PREFERRED if name in sources), next(iter(sources)))
-
-
-def is_ours(name: str) -> bool:
-    return name == SNAP or name.startswith(f"{SNAP}-")
 
 
 def drawn(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,12 +1,12 @@
 """Fitting a map on dev conditions and judging it on others, the same for float and int8.
 
-A map that is judged has never seen the corruption types it is judged on: types are dealt into
-two halves, a map is fitted on each half (and clean data), and each judges the other half. The
-map that is deployed is fitted on all types.
+A map that is judged has never seen the corruption types it is judged on (score/turns.py). The map
+that is deployed is fitted on all types.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,11 @@ from snapcli.metrics.detection import (
     Cell,
     Detection,
     ErrorDetection,
+    Pool,
     error_detection,
     ood_detection,
 )
-from snapcli.score.choice import BY_PREFERENCE, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, MIN_ERRORS, choose_kind
 from snapcli.score.maps import Features, Map, fit, reads_third
 from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
@@ -27,11 +28,12 @@ from snapcli.score.threshold import (
     threshold_by_f1,
     threshold_by_youden,
 )
+from snapcli.score.turns import turns
 
 Array = NDArray[np.float64]
 Scorer = Callable[[Features], Array]
 Deploy = Callable[[Map], Scorer]
-"""How a fitted map is computed where it runs; the device's version rounds as the device does."""
+"""How a fitted map orders inputs where it runs; the device's version rounds as the device does."""
 
 # What max-probability is called beside the maps.
 CONFIDENCE = "max-probability"
@@ -41,18 +43,20 @@ _ASKED_FOR = {
 
 
 def in_float(fitted: Map) -> Scorer:
-    return fitted
+    return fitted.rank
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Features of n inputs and whether the prediction was wrong, [n] bool."""
+    """Features of n inputs, whether the prediction was wrong, [n] bool, and what ranks them as
+    max-probability does, [n]: the logits' own, where features are at the fitted temperature."""
 
     features: Features
     wrong: NDArray[np.bool_]
+    confidence: Array
 
     def where(self, chosen: NDArray[np.bool_]) -> "Condition":
-        return Condition(self.features.where(chosen), self.wrong[chosen])
+        return Condition(self.features.where(chosen), self.wrong[chosen], self.confidence[chosen])
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,14 @@ class Conditions:
 
     def types(self) -> list[str]:
         return list(dict.fromkeys(name for name, _ in self.corrupted))
+
+    def pool(self, types: Sequence[str], score: Callable[[Condition], Array]) -> Pool:
+        """The clean data and these types, scored."""
+        some = [Cell(c.wrong, score(c)) for (name, _), c in self.corrupted.items() if name in types]
+        return Pool(Cell(self.clean.wrong, score(self.clean)), some)
+
+    def errors(self) -> int:
+        return sum(int(c.wrong.sum()) for c in (self.clean, *self.corrupted.values()))
 
     def accuracy(self) -> float:
         return float(1.0 - self.clean.wrong.mean())
@@ -83,7 +95,8 @@ class Conditions:
 
 @dataclass(frozen=True)
 class MapChoice:
-    """dev: cross-fitted error detection of each map on dev data, and that of max-probability."""
+    """dev: error detection on dev data of each map, on types that it has not seen, and that of
+    max-probability; empty where there was nothing to choose."""
 
     map: Map
     dev: dict[str, ErrorDetection]
@@ -98,17 +111,12 @@ class DetectionReport:
     ood: dict[str, dict[str, Detection]]
 
 
-def fit_map(kind: str, dev: Conditions, types: list[str], balanced: bool = True) -> Map:
+def fit_map(kind: str, dev: Conditions, types: Sequence[str], balanced: bool = True) -> Map:
     parts = [dev.clean, *(c for (name, _), c in dev.corrupted.items() if name in types)]
     clean = np.concatenate([np.full(len(p.wrong), i == 0) for i, p in enumerate(parts)])
     wrong = np.concatenate([p.wrong for p in parts])
     features = Features.concatenate([p.features for p in parts])
     return fit(kind, features, wrong, clean, balanced)
-
-
-def halves(types: list[str]) -> tuple[list[str], list[str]]:
-    """What is fitted on the types of one judges those of the other."""
-    return types[0::2], types[1::2]
 
 
 def judge(
@@ -118,18 +126,15 @@ def judge(
     deploy: Deploy = in_float,
     balanced: bool = True,
 ) -> ErrorDetection:
-    """Error detection on test by a map of that kind, fitted on dev, that has not seen the
-    corruption type it scores."""
-    first, second = halves(dev.types())
-    on_first, on_second = (deploy(fit_map(kind, dev, half, balanced)) for half in (first, second))
-    cells = [
-        Cell(c.wrong, (on_second if name in first else on_first)(c.features))
-        for (name, _), c in test.corrupted.items()
-    ]
-    # Both maps have a right to judge clean data; their mean is comparable with either.
-    clean = test.clean
+    """Error detection on test by maps of that kind, fitted on dev, that have not seen the
+    corruption types they score; each is judged by itself."""
+
+    def scored(types: Sequence[str]) -> Callable[[Condition], Array]:
+        scorer = deploy(fit_map(kind, dev, types, balanced))
+        return lambda condition: scorer(condition.features)
+
     return error_detection(
-        Cell(clean.wrong, (on_first(clean.features) + on_second(clean.features)) / 2), cells
+        [test.pool(turn.judged, scored(turn.fitted)) for turn in turns(dev.types(), test.types())]
     )
 
 
@@ -137,7 +142,10 @@ def choose_map(
     kind: str, dev: Conditions, deploy: Deploy = in_float, balanced: bool = True
 ) -> MapChoice:
     """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev."""
-    confidence = _plain_errors(dev, "error_logit")
+    if kind == "auto" and dev.errors() < MIN_ERRORS:
+        reason = f"{dev.errors()} errors on dev data are too few to learn from: U is 1 - max p."
+        return MapChoice(fit_map("temperature", dev, []), {}, reason)
+    confidence = _plain_errors(dev, dev, attrgetter("confidence"))
     tried = dict.fromkeys(BY_PREFERENCE if kind == "auto" else (*BY_PREFERENCE, kind))
     figures = {name: judge(name, dev, dev, deploy, balanced) for name in tried}
     taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
@@ -149,11 +157,12 @@ def choose_map(
     return MapChoice(fitted, {CONFIDENCE: confidence, **figures}, reason)
 
 
-def _plain_errors(judged: Conditions, feature: str) -> ErrorDetection:
-    """Error detection by a feature itself."""
-    cells = [Cell(c.wrong, getattr(c.features, feature)) for c in judged.corrupted.values()]
-    clean = Cell(judged.clean.wrong, getattr(judged.clean.features, feature))
-    return error_detection(clean, cells)
+def _plain_errors(
+    dev: Conditions, test: Conditions, score: Callable[[Condition], Array]
+) -> ErrorDetection:
+    """Error detection by what nothing was fitted for, on the pools that maps are judged on."""
+    found = turns(dev.types(), test.types())
+    return error_detection([test.pool(turn.judged, score) for turn in found])
 
 
 @dataclass(frozen=True)
@@ -189,27 +198,29 @@ def evaluate(
     fitted: Map,
     dev: Conditions,
     test: Conditions,
-    ood: dict[str, Features],
+    ood: Mapping[str, Condition],
     deploy: Deploy = in_float,
     balanced: bool = True,
 ) -> DetectionReport:
-    """Errors with cross-fitted maps; OOD sets, which no map has seen, with the deployed one."""
-
+    """Errors by maps that have not seen their types; OOD sets, which no map has seen, by the
+    deployed one."""
     scorer = deploy(fitted)
+    scores: dict[str, Callable[[Condition], Array]] = {
+        "U": lambda condition: scorer(condition.features),
+        "S": attrgetter("features.score"),
+        CONFIDENCE: attrgetter("confidence"),
+    }
     right = ~test.clean.wrong
-    clean = test.clean.features
     return DetectionReport(
         errors={
             "U": judge(fitted.kind, dev, test, deploy, balanced),
-            "S": _plain_errors(test, "score"),
-            CONFIDENCE: _plain_errors(test, "error_logit"),
+            **{name: _plain_errors(dev, test, scores[name]) for name in ("S", CONFIDENCE)},
         },
         ood={
-            name: {
-                "U": ood_detection(scorer(clean)[right], scorer(f)),
-                "S": ood_detection(clean.score[right], f.score),
-                CONFIDENCE: ood_detection(clean.error_logit[right], f.error_logit),
+            set_name: {
+                name: ood_detection(score(test.clean)[right], score(foreign))
+                for name, score in scores.items()
             }
-            for name, f in ood.items()
+            for set_name, foreign in ood.items()
         },
     )

@@ -5,25 +5,24 @@ network over the data. A row costs what its program costs with the map that was 
 """
 
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 
-from snapcli import fixedpoint as fx
 from snapcli import toolchain
 from snapcli.baselines.method import Method
 from snapcli.baselines.snap import Snap, Surprise, Unblended
-from snapcli.config import INT8, MODES, AblateOptions
+from snapcli.config import INT8, MAHALANOBIS, MODES, AblateOptions, CalibrateOptions
 from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.errors import UsageError
 from snapcli.graph.body import Body
-from snapcli.graph.decision import Decision, plain_decision, quantize_map
-from snapcli.graph.monitor import Monitor
+from snapcli.methods.forms import monitor_of
+from snapcli.methods.network import surprisal_by
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.stages import modes
 from snapcli.stages.ablate_report import HEADS_VARY, SCHEMA, AblateReport, Judged, table
 from snapcli.stages.ablations import FLOAT16, FLOAT32, RAW, Configuration, Known, configurations
+from snapcli.stages.calibrated import calibration_of
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
@@ -31,9 +30,7 @@ from snapcli.stages.evidence import collect
 from snapcli.stages.export_c import dev_inputs
 from snapcli.stages.judge import Judge, Sample, Samples, gain
 from snapcli.stages.known import known_of
-from snapcli.stages.many_heads import FloatHeads, Heads, IntegerHeads, ManyHeads, half
-from snapcli.stages.methods import Make
-from snapcli.stages.observe import surprisal_by
+from snapcli.stages.many_heads import FloatHeads, Heads, IntegerHeads, ManyHeads, half, pooled_by
 from snapcli.stages.pricing import Counter, Price, counter_of
 from snapcli.stages.recipe import run_recipe
 from snapcli.stages.refit import HeadSpec, Refit, refit
@@ -65,15 +62,16 @@ def ablate(
 ) -> AblateReport:
     target = load_target(options.target)
     _check(run, options.kind, target)
-    known = known_of(run)
+    known, calibration = known_of(run), calibration_of(run, INT8).asked
     rows = _modes(run, known) if options.kind == _MODE else configurations(options.kind, known)
     dataset = run_dataset(run, on_progress)
     _check_labels(run, dataset)
-    limit = options.limit or run_recipe(run).calibrate.limit
+    limit = options.limit or calibration.limit
     graph = deployed(run).monitor.body.graph
     inputs = dev_inputs(graph.tensors[graph.input], dataset, _COUNTED)
     with counter_of(target, options.kernels, inputs, cmsis_nn) as counter:
-        judging = _Judging(options, Evaluation(dataset, limit), counter, known.own, on_progress)
+        evaluation = Evaluation(dataset, limit)
+        judging = _Judging(options, calibration, evaluation, counter, known.own, on_progress)
         if options.kind == _MODE:
             for row in sorted(rows, key=_reference_first):
                 judging.judge(_in_mode(run, row, known, dataset, on_progress), [row])
@@ -87,6 +85,7 @@ def ablate(
         kind=options.kind,
         title=f"{run.name}, {_TITLES[options.kind]}",
         reference=next(row.name for row in rows if row.is_reference),
+        note=_note(options.kind, known),
         target=target.name,
         kernels=options.kernels,
         limit=limit,
@@ -102,6 +101,16 @@ def ablate(
     if options.kind == _MODE:
         modes.forget(run)
     return report
+
+
+def _note(kind: str, known: Known) -> str:
+    """Where the row that is called the run's differs from it."""
+    if kind == "map" or known.map == known.deployed_map:
+        return ""
+    return (
+        f"The run's own map, {known.deployed_map}, does not listen to the heads; all rows are "
+        f"judged by the map {known.map}."
+    )
 
 
 def _check(run: Run, kind: str, target: Target) -> None:
@@ -148,20 +157,28 @@ class _Judging:
     def __init__(
         self,
         options: AblateOptions,
+        calibration: CalibrateOptions,
         evaluation: Evaluation,
         counter: Counter,
         own: HeadSpec,
         on_progress: OnProgress,
     ) -> None:
         self._options, self._evaluation, self._counter = options, evaluation, counter
-        self._own, self._on_progress = own, on_progress
+        self._calibration, self._own, self._on_progress = calibration, own, on_progress
         self.found: dict[str, Judged] = {}
         self._reference: tuple[Samples, Sample | None] | None = None
 
     def judge(self, fitter: Refit, rows: Rows) -> None:
         """The first rows that are judged must hold the reference."""
-        network = ManyHeads(fitter.graph, self._heads(fitter, rows))
-        seen = collect(network.observe, self._evaluation, self._options.streams, self._on_progress)
+        with_distances = self._calibration.third == MAHALANOBIS
+        network = ManyHeads(fitter.graph, self._heads(fitter, rows), with_distances)
+        seen = collect(
+            network.observe,
+            self._evaluation,
+            self._calibration,
+            self._options.streams,
+            self._on_progress,
+        )
         judge = Judge(seen, self._options.replicates)
         for i, row in enumerate(sorted(rows, key=_reference_first)):
             self._on_progress(i, len(rows), f"configurations judged: {row.name}")
@@ -184,13 +201,14 @@ class _Judging:
         return FloatHeads(body, half(heads) if row.precision == FLOAT16 else heads)
 
     def _judged(self, row: Configuration, judge: Judge, body: Body) -> Judged:
-        fitted = CrossFitted(_method(row), judge.evidence)
+        method = self._method(row)
+        fitted = CrossFitted(lambda: method, judge.evidence)
         reference = self._reference
         figures, samples = judge.figures(fitted, INT8, reference[0] if reference else None)
         surprise = None
         if self._options.kind in HEADS_VARY:
-            by_surprise = partial(Surprise, row.name, surprisal_by(_set_of(row)))
-            surprise = judge.pooled_auroc(CrossFitted(by_surprise, judge.evidence))
+            alone = Surprise(row.name, self._calibration, surprisal_by(_set_of(row)))
+            surprise = judge.pooled_auroc(CrossFitted(lambda: alone, judge.evidence))
         if row.is_reference:
             self._reference = samples, surprise
         compared = surprise and reference and reference[1]
@@ -206,6 +224,15 @@ class _Judging:
             price=price,
         )
 
+    def _method(self, row: Configuration) -> Method:
+        """But for what the row varies, as the run was calibrated."""
+        surprisal = surprisal_by(_set_of(row))
+        if row.map == RAW:
+            return Surprise(row.name, self._calibration, surprisal)
+        make = Snap if row.blended else Unblended
+        options = self._calibration.with_map(row.map)
+        return make(row.name, options, surprisal, tap=pooled_by(_set_of(row)))
+
     def _price(
         self, row: Configuration, fitted: Method, body: Body
     ) -> tuple[int | None, Price | None]:
@@ -213,7 +240,7 @@ class _Judging:
         these only the flash that their weights take in place of int8 ones is known."""
         if not isinstance(fitted, Snap):
             return None, None
-        price = self._counter.of_monitor(Monitor(body, _decision(fitted)))
+        price = self._counter.of_monitor(monitor_of(fitted, body))
         if row.precision == INT8:
             return price.flash_bytes, price
         return price.flash_bytes + (_BYTES[row.precision] - 1) * _weights(body), None
@@ -222,23 +249,6 @@ class _Judging:
 def _set_of(row: Configuration) -> str:
     """Rows that differ in their map alone share a set of heads."""
     return row.name if row.heads else row.precision
-
-
-def _method(row: Configuration) -> Make:
-    surprisal = surprisal_by(_set_of(row))
-    if row.map == RAW:
-        return partial(Surprise, row.name, surprisal)
-    return partial(Snap if row.blended else Unblended, row.name, row.map, surprisal)
-
-
-def _decision(fitted: Snap) -> Decision:
-    weights = fx.quantize_weights_q16(fitted.weights_)
-    return replace(
-        plain_decision(len(weights)),
-        weight_q16=tuple(int(w) for w in weights),
-        temperature=fitted.temperature_,
-        map=quantize_map(fitted.map_),
-    )
 
 
 def _weights(body: Body) -> int:

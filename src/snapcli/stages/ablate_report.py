@@ -8,7 +8,7 @@ from snapcli.metrics.bootstrap import Interval
 from snapcli.stages.eval_report import MethodFigures
 from snapcli.stages.pricing import Price
 
-SCHEMA = 1
+SCHEMA = 2
 _HIGHER, _LOWER = "higher", "lower"
 # Where S itself differs from row to row; elsewhere only what is made of it does.
 HEADS_VARY = ("taps", "rank", "head", "quant", "mode")
@@ -46,13 +46,15 @@ class Judged:
 @dataclass(frozen=True)
 class AblateReport:
     """columns and rows {title: cell} are the table, cells words, numbers, intervals or None;
-    judged: the same and more for machines. All is computed by the integer reference."""
+    judged: the same and more for machines. All is computed by the integer reference. reference:
+    the row that is as in the run, but for what the note says."""
 
     schema: int
     run: str
     kind: str
     title: str
     reference: str
+    note: str
     target: str
     kernels: str
     limit: int

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
-from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import load_heads, surprisals, tapped_blocks
 from snapcli.models.activations import load_model, pooled_activations
@@ -25,19 +24,10 @@ from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import Features, log_of, map_to_dict, reads_surprise
 from snapcli.score.weights import tap_weights
 from snapcli.stages.calibrate_attached import calibrate_attached
-from snapcli.stages.conditions import conditions, dev_conditions, ood_features, seen
+from snapcli.stages.conditions import conditions, dev_conditions, foreign_conditions, seen
+from snapcli.stages.evidence import class_rows
 from snapcli.stages.figures import CalibrateReport, ControllerReport
 from snapcli.stages.recipe import run_recipe
-
-# Training examples for the distance to the nearest class: at least so many in all and per class.
-_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS = 2000, 20
-
-
-def distance_rows(dataset: Dataset) -> np.ndarray:
-    """Indices of the training examples that the distance is fitted on, from all over the split."""
-    wanted = max(_DISTANCE_EXAMPLES, _DISTANCE_PER_CLASS * len(dataset.class_names))
-    count = len(dataset.train)
-    return np.linspace(0, count - 1, min(wanted, count)).astype(np.intp)
 
 
 def calibrate(
@@ -55,7 +45,7 @@ def calibrate(
     third_of: dict[Key, np.ndarray] = {}
     measure = None
     if options.third == MAHALANOBIS:
-        examples = evaluation.dataset.train.take(distance_rows(evaluation.dataset))
+        examples = evaluation.dataset.train.take(class_rows(evaluation.dataset))
         x = evaluation.dataset.front_end(examples.x)
         found = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
         measure = fit_mahalanobis(found[heads[-1].after].astype(np.float64), examples.y)
@@ -85,9 +75,9 @@ def calibrate(
         )
         for key in logits_of
     }
-    predicted = {key: logits.argmax(axis=-1) for key, logits in logits_of.items()}
-    on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
-    on_test = conditions(features, predicted, evaluation, "test")
+    on_dev, held_out = dev_conditions(features, logits_of, evaluation, options)
+    on_test = conditions(features, logits_of, evaluation, "test")
+    foreign = foreign_conditions(features, logits_of, evaluation)
     choice = choose_map(options.map, on_dev, balanced=options.balanced)
     chosen = choose_threshold(options.threshold, options.share, choice.map, on_dev, held_out)
     threshold = chosen.threshold
@@ -107,9 +97,7 @@ def calibrate(
         test_accuracy=on_test.accuracy(),
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(
-            choice.map, on_dev, on_test, ood_features(features), balanced=options.balanced
-        ),
+        detection=evaluate(choice.map, on_dev, on_test, foreign, balanced=options.balanced),
     )
     with run.write("calibrate", after=("train",)) as out:
         write_json(out / "calibration.json", {"options": asdict(options), "report": asdict(report)})

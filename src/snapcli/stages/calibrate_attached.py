@@ -9,8 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from snapcli.baselines.energy import Energy
+from snapcli.baselines.mahalanobis_full import MahalanobisFull
+from snapcli.baselines.method import LOGITS, Batch
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
+from snapcli.data.streams import FOREIGN
 from snapcli.graph.body import Body, load_body
 from snapcli.graph.candidates import CandidateScores
 from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict
@@ -18,10 +22,10 @@ from snapcli.graph.monitor import CALIBRATION_FILE
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import DetectionReport
-from snapcli.score.confidence import energy
 from snapcli.stages.conditions import plain_detection
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.decision import fit_decision
+from snapcli.stages.evidence import dev_of
 from snapcli.stages.figures import CalibrateReport
 from snapcli.stages.recipe import run_recipe
 
@@ -94,12 +98,18 @@ def _load(path: Path, evaluation: Evaluation) -> dict[Key, CandidateScores]:
 def _beside(
     body: Body, scores: Scores, evaluation: Evaluation, report: DetectionReport
 ) -> DetectionReport:
-    """The report with what other single-pass methods find in the same model: the energy of its
-    logits, and the distance to the nearest class, mean over the taps."""
+    """The report with what other single-pass methods of the table find in the same model: the
+    energy of its logits, and the distance at the last tap, in the integers that attach kept."""
     scale = np.float64(body.graph.tensors[body.logits_tensor].scale)
+    batches = {
+        key: Batch({LOGITS: found.logits * scale}, _labels(evaluation, key))
+        for key, found in scores.items()
+    }
+    method = Energy()
+    method.fit(batches[Key("dev", "clean")], dev_of(batches))
     others = {
-        "energy": {k: energy(s.logits * scale, 1.0) for k, s in scores.items()},
-        "mahalanobis": {k: s.distance_q16.mean(axis=-1) / ONE_Q16 for k, s in scores.items()},
+        Energy.name: {key: method.score(batch) for key, batch in batches.items()},
+        MahalanobisFull.name: {k: s.distance_q16[:, -1] / ONE_Q16 for k, s in scores.items()},
     }
     predicted = {key: found.raw.predicted for key, found in scores.items()}
     errors = dict(report.errors)
@@ -109,3 +119,8 @@ def _beside(
         for condition, found in foreign.items():
             ood[condition][name] = found
     return DetectionReport(errors, ood)
+
+
+def _labels(evaluation: Evaluation, key: Key) -> np.ndarray:
+    labels = evaluation.labels(key)
+    return np.full(len(evaluation.rows(key)), FOREIGN) if labels is None else labels

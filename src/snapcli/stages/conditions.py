@@ -11,30 +11,50 @@ from snapcli.metrics.detection import (
     Cell,
     Detection,
     ErrorDetection,
+    Pool,
     error_detection,
     ood_detection,
 )
 from snapcli.score.calibration import Condition, Conditions
+from snapcli.score.confidence import error_logit
 from snapcli.score.maps import Features
+from snapcli.score.turns import turns
 
 
 def conditions(
-    features: dict[Key, Features],
-    predicted: dict[Key, np.ndarray],
+    features: Mapping[Key, Features],
+    logits: Mapping[Key, np.ndarray],
     evaluation: Evaluation,
     split: str,
 ) -> Conditions:
-    """The clean and corrupted conditions of one split."""
-
-    def condition(key: Key) -> Condition:
-        return Condition(features[key], predicted[key] != evaluation.labels(key))
-
-    corrupted = {
-        (key.condition, key.severity): condition(key)
-        for key in features
-        if key.split == split and key.condition != "clean"
+    """The clean and corrupted conditions of one split; logits [n, classes], as real numbers."""
+    found = {
+        key: _condition(key, features, logits, evaluation) for key in features if key.split == split
     }
-    return Conditions(condition(Key(split, "clean")), corrupted)
+    clean = found.pop(Key(split, "clean"))
+    return Conditions(clean, {(key.condition, key.severity): c for key, c in found.items()})
+
+
+def foreign_conditions(
+    features: Mapping[Key, Features], logits: Mapping[Key, np.ndarray], evaluation: Evaluation
+) -> dict[str, Condition]:
+    """The OOD sets, in which no answer is right."""
+    return {
+        key.condition: _condition(key, features, logits, evaluation)
+        for key in features
+        if key.split == "ood"
+    }
+
+
+def _condition(
+    key: Key,
+    features: Mapping[Key, Features],
+    logits: Mapping[Key, np.ndarray],
+    evaluation: Evaluation,
+) -> Condition:
+    answers, labels = logits[key].argmax(axis=-1), evaluation.labels(key)
+    wrong = np.ones(len(answers), bool) if labels is None else answers != labels
+    return Condition(features[key], wrong, error_logit(logits[key], 1.0))
 
 
 def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> NDArray[np.bool_]:
@@ -45,13 +65,13 @@ def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> NDArray
 
 
 def dev_conditions(
-    features: dict[Key, Features],
-    predicted: dict[Key, np.ndarray],
+    features: Mapping[Key, Features],
+    logits: Mapping[Key, np.ndarray],
     evaluation: Evaluation,
     options: CalibrateOptions,
 ) -> tuple[Conditions, Condition | None]:
     """What maps and thresholds are fitted on, and the clean examples held out for a promise."""
-    everything = conditions(features, predicted, evaluation, "dev")
+    everything = conditions(features, logits, evaluation, "dev")
     clean = seen(evaluation, options, Key("dev", "clean"))
     corrupted = {
         (name, severity): c.where(seen(evaluation, options, Key("dev", name, severity)))
@@ -59,10 +79,6 @@ def dev_conditions(
     }
     held_out = everything.clean.where(~clean) if options.promises else None
     return Conditions(everything.clean.where(clean), corrupted), held_out
-
-
-def ood_features(features: dict[Key, Features]) -> dict[str, Features]:
-    return {key.condition: f for key, f in features.items() if key.split == "ood"}
 
 
 def plain_detection(
@@ -75,10 +91,17 @@ def plain_detection(
     def cell(key: Key) -> Cell:
         return Cell(predicted[key] != evaluation.labels(key), scores[key])
 
-    test = [key for key in scores if key.split == "test"]
+    def corrupted(split: str) -> list[Key]:
+        return [key for key in scores if key.split == split and key.condition != "clean"]
+
+    dev, test = (list(dict.fromkeys(k.condition for k in corrupted(s))) for s in ("dev", "test"))
     clean = cell(Key("test", "clean"))
     right = clean.score[~clean.wrong]
+    pools = [
+        Pool(clean, [cell(key) for key in corrupted("test") if key.condition in turn.judged])
+        for turn in turns(dev, test)
+    ]
     return (
-        error_detection(clean, [cell(key) for key in test if key.condition != "clean"]),
+        error_detection(pools),
         {k.condition: ood_detection(right, s) for k, s in scores.items() if k.split == "ood"},
     )

@@ -4,20 +4,34 @@ All methods have the same backbone, compiler and kernels. Flash and RAM are thos
 that answers and scores an input; a target holds it beside our firmware.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from snapcli.config import CostOptions
+from snapcli.config import INT8, CostOptions
+from snapcli.data import Dataset
+from snapcli.data.evaluation import Evaluation
+from snapcli.emit.ends import answer_end
+from snapcli.errors import SnapError
+from snapcli.graph.monitor import Monitor
+from snapcli.methods.forms import Given, Scorer
+from snapcli.methods.table import ROWS, TABLE, Row, chosen, head_kinds
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
-from snapcli.stages.contenders import BACKBONE, Contender, contenders
+from snapcli.stages.calibrated import calibration_of
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
+from snapcli.stages.evidence import collect_dev
 from snapcli.stages.export_c import Surroundings, dev_inputs, excess, golden_count, our_firmware
+from snapcli.stages.networks import further_heads, integer_network, own_head
 from snapcli.stages.pricing import Price, counter_of
+from snapcli.stages.variants import int8_graph
 from snapcli.targets import Target, load_target
 
-SCHEMA = 1
+SCHEMA = 2
+BACKBONE = "backbone"
+# All but `snap` with one thing changed.
+_USUAL = tuple(row.name for row in ROWS if not row.variant)
 COST_FILE = "cost.json"
 # Inputs whose instructions are counted.
 _COUNTED = 4
@@ -71,34 +85,83 @@ def cost(
     run: Run, options: CostOptions, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
 ) -> CostReport:
     targets = [load_target(name) for name in dict.fromkeys(options.targets)]
+    names = chosen(options.methods) if options.methods else _USUAL
     found = deployed(run)
     monitor = found.monitor
     dataset = run_dataset(run, on_progress)
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     inputs = dev_inputs(tensor, dataset, _COUNTED)
     around = our_firmware(tensor.size_bytes, golden_count(tensor) * tensor.size_bytes)
-    on_progress(0, 1, "methods built")
-    methods = tuple(contenders(run, monitor, dataset))
-    total = len(targets) * len(methods)
+    contenders = _contenders(run, names, dataset, on_progress)
+    total = len(targets) * len(contenders)
     costs = []
     for i, target in enumerate(targets):
         with counter_of(target, options.kernels, inputs, cmsis_nn) as counter:
             rows: list[CostRow] = []
-            for j, method in enumerate(methods):
-                on_progress(i * len(methods) + j, total, f"{method.name} on {target.name}")
-                price = method.price(counter) if method.price else None
+            for j, method in enumerate(contenders):
+                on_progress(i * len(contenders) + j, total, f"{method.name} on {target.name}")
+                price = counter.of(method.form) if method.form else None
                 plain = rows[0].instructions if rows else None
                 rows.append(_row(method, price, plain, target, around))
         costs.append(_target_cost(target, counter.twin.name, around, tuple(rows)))
     report = CostReport(SCHEMA, run.name, options.kernels, len(inputs), tuple(costs))
-    with run.write("cost", after=found.stages) as out:
+    stages = found.stages if run.is_attached else ("train", "calibrate", *found.stages)
+    with run.write("cost", after=stages) as out:
         write_json(out / COST_FILE, asdict(report))
     on_progress(total, total, "compiled and counted")
     return report
 
 
+@dataclass(frozen=True, eq=False)
+class _Contender:
+    """form: None where it cannot be built, and why."""
+
+    name: str
+    computes: str
+    form: Scorer | Monitor | None
+    why: str = ""
+
+
+def _contenders(
+    run: Run, names: Sequence[str], dataset: Dataset, on_progress: OnProgress
+) -> list[_Contender]:
+    """The backbone alone, then the methods, each as it is fitted to the run's int8 network."""
+    calibration = calibration_of(run, INT8)
+    further = further_heads(run, dataset, head_kinds(names, own_head(run)))
+    network = integer_network(run, dataset, further)
+    given = Given(network.monitor, dict(network.further))
+    evaluation = Evaluation(dataset, calibration.asked.limit)
+    fitting = collect_dev(network.observe, evaluation, calibration.asked, on_progress)
+
+    def form(row: Row) -> Scorer | Monitor | str:
+        if row.form is None:
+            return row.no_form
+        if row.trains:
+            plain = given.graph, given.logits.name
+            return row.form(
+                None, replace(given, trained=int8_graph(run, row.name, dataset, *plain))
+            )
+        method = row.make(network, calibration)
+        if isinstance(method, str):
+            return method
+        method.fit(*fitting)
+        return row.form(method, given)
+
+    found = [_Contender(BACKBONE, "the class", (given.graph, answer_end(given.logits)))]
+    for i, name in enumerate(names):
+        on_progress(i, len(names), f"methods fitted: {name}")
+        row = TABLE[name]
+        try:
+            built = form(row)
+        except SnapError as error:
+            built = error.message
+        why = built if isinstance(built, str) else ""
+        found.append(_Contender(name, row.score, None if isinstance(built, str) else built, why))
+    return found
+
+
 def _row(
-    method: Contender,
+    method: _Contender,
     price: Price | None,
     plain: int | None,
     target: Target,

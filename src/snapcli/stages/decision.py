@@ -20,18 +20,15 @@ from snapcli.score.calibration import (
     evaluate,
     fit_map,
 )
-from snapcli.score.choice import MIN_ERRORS
 from snapcli.score.confidence import fit_temperature
 from snapcli.score.maps import map_to_dict, reads_surprise, reads_third, temperature
 from snapcli.score.weights import tap_weights
-from snapcli.stages.conditions import conditions, dev_conditions, ood_features, seen
+from snapcli.stages.conditions import conditions, dev_conditions, foreign_conditions, seen
 from snapcli.stages.figures import ControllerReport, Figures
 
 _CLEAN = Key("dev", "clean")
 # The map and the threshold rules that know nothing of right and wrong.
 _UNLABELLED_MAP, _UNLABELLED_RULES = "percentile", ("coverage", "budget")
-# The one that needs nothing but a temperature.
-_PLAIN_MAP = "temperature"
 
 
 def fit_decision(
@@ -56,9 +53,10 @@ def fit_decision(
         third=options.third,
     )
     features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
-    predicted: dict[Key, np.ndarray] = {key: r.predicted for key, r in raw.items()}
-    on_dev, held_out = dev_conditions(features, predicted, evaluation, options)
-    on_test = conditions(features, predicted, evaluation, "test")
+    real = {key: r.logits * np.float64(tensor.scale) for key, r in raw.items()}
+    on_dev, held_out = dev_conditions(features, real, evaluation, options)
+    on_test = conditions(features, real, evaluation, "test")
+    foreign = foreign_conditions(features, real, evaluation)
     choice = _choose(options, on_dev, labelled)
     scorer = on_device(choice.map)
     chosen = choose_threshold(options.threshold, options.share, scorer, on_dev, held_out)
@@ -88,9 +86,7 @@ def fit_decision(
         controller=ControllerReport(*given, controlled) if options.controller else None,
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(
-            choice.map, on_dev, on_test, ood_features(features), on_device, options.balanced
-        ),
+        detection=evaluate(choice.map, on_dev, on_test, foreign, on_device, options.balanced),
     )
 
 
@@ -116,8 +112,4 @@ def _choose(options: CalibrateOptions, dev: Conditions, labelled: bool) -> MapCh
     if not labelled and not dev.corrupted:
         reason = "No labels: U says how rare S is, not how likely an error is."
         return MapChoice(fit_map(_UNLABELLED_MAP, dev, []), {}, reason)
-    errors = sum(int(c.wrong.sum()) for c in (dev.clean, *dev.corrupted.values()))
-    if errors < MIN_ERRORS and options.map == "auto":
-        reason = f"{errors} errors on dev data are too few to learn from: U is 1 - max p."
-        return MapChoice(fit_map(_PLAIN_MAP, dev, []), {}, reason)
     return choose_map(options.map, dev, on_device, options.balanced)

@@ -63,8 +63,7 @@ class DevScores:
             )
             for key, e in chosen.items()
         }
-        predicted = {key: logits.argmax(axis=-1) for key, logits in self.logits.items()}
-        on_dev = conditions(features, predicted, self.evaluation, "dev")
+        on_dev = conditions(features, self.logits, self.evaluation, "dev")
         return judge("gated" if columns else "temperature", on_dev, on_dev).pooled.auprc
 
     def correlations(self) -> tuple[Array, Array]:

@@ -25,6 +25,7 @@ class DeviceNetwork:
     last: LastLayer | None = None
     heads: tuple[str, ...] = ()
     is_integer: ClassVar[bool] = True
+    shows_activations: ClassVar[bool] = False
 
 
 def played_stream(run: Run) -> str | None:

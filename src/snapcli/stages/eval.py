@@ -10,16 +10,30 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.method import SURPRISAL, Batch
-from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, EvalOptions
+from snapcli.baselines.method import SURPRISAL, Batch, Method
+from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.heads.head import Head
+from snapcli.methods.network import Network
+from snapcli.methods.table import (
+    GROUPS,
+    REFERENCE,
+    SINGLE,
+    SNAP,
+    TABLE,
+    TRAINED,
+    Row,
+    WhyNot,
+    chosen,
+    head_kinds,
+)
 from snapcli.metrics.events import find_events, normal_band
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json
 from snapcli.score.weights import tap_weights
 from snapcli.stages import variants
+from snapcli.stages.calibrated import calibration_of
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
@@ -37,27 +51,16 @@ from snapcli.stages.eval_report import (
 )
 from snapcli.stages.evidence import Evidence, Observe, collect
 from snapcli.stages.judge import Judge, Samples, gains
-from snapcli.stages.methods import (
-    REFERENCE,
-    SNAP,
-    Make,
-    chosen,
-    head_kinds,
-    over_the_link,
-    single_pass,
-)
 from snapcli.stages.networks import float_network, further_heads, integer_network, own_head
-from snapcli.stages.observe import IntegerNetwork, Network
+from snapcli.stages.observe import IntegerNetwork
 from snapcli.stages.recipe import run_recipe
 
 STAGE, FILE = "eval", "eval.json"
-SINGLE, TRAINED = "single-pass", "trained"
-_NO_INT8 = "its layers have no int8 form here"
 _NO_IMAGE = "no firmware of it answers over the link"
 
 
 def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -> EvalReport:
-    names = chosen(options.methods, variants.names())
+    names = chosen(options.methods)
     _check(run, options)
     recipe = run_recipe(run)
     dataset = run_dataset(run, on_progress)
@@ -93,7 +96,7 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
 def _settings(run: Run, options: EvalOptions, before: EvalReport | None) -> dict[str, int]:
     """What was asked for, else what the table has; rows that were made otherwise may not stand in
     one table."""
-    own = {"limit": run_recipe(run).calibrate.limit, "replicates": 1000, "streams": 3}
+    own = {"limit": calibration_of(run, FLOAT).asked.limit, "replicates": 1000, "streams": 3}
     there = {name: getattr(before, name) for name in own} if before else own
     asked = {name: getattr(options, name) for name in own if getattr(options, name) is not None}
     settings = there | asked
@@ -110,7 +113,8 @@ def _check(run: Run, options: EvalOptions) -> None:
     """What the run cannot have, before anything long begins."""
     if not run.is_attached:
         run.inputs("train")
-    if run.is_attached and {TRAINED, "all", *variants.names()} & set(options.methods):
+    run.inputs("calibrate")
+    if run.is_attached and {TRAINED, "all", *GROUPS[TRAINED]} & set(options.methods):
         raise UsageError(
             f"{run.name} holds a finished model: no variant of it can be trained",
             "Take --methods single-pass.",
@@ -140,7 +144,7 @@ def _sources(run: Run, wanted: tuple[str, ...]) -> list[str]:
 
 def _after(run: Run, sources: Mapping[str, SourceFigures]) -> tuple[str, ...]:
     """The stages whose artifacts the table speaks of."""
-    stages = [] if run.is_attached else ["train"]
+    stages = [] if run.is_attached else ["train", "calibrate"]
     if INT8 in sources or DEVICE in sources:
         stages += deployed(run).stages
     stream = played_stream(run)
@@ -183,13 +187,12 @@ class _Table:
     def source(self, source: str) -> Iterator[SourceFigures]:
         """With all single-pass methods, then again with every variant that is done."""
         network, evidence = self._seen(source)
-        makes = over_the_link(network) if source == DEVICE else single_pass(network)
         judge = Judge(evidence, self._settings["replicates"])
         judged: list[tuple[MethodFigures, Samples]] = []
         reference: Samples | None = None
-        for i, (name, make) in enumerate(makes.items()):
-            self._on_progress(i, len(makes), f"methods judged, {source}: {name}")
-            judged.append(self._judged(name, make, judge, reference))
+        for i, name in enumerate(GROUPS[SINGLE]):
+            self._on_progress(i, len(GROUPS[SINGLE]), f"methods judged, {source}: {name}")
+            judged.append(self._judged(TABLE[name], network, source, judge, reference))
             reference = judged[-1][1] if name == REFERENCE else reference
         snap = next(samples for figures, samples in judged if figures.name == SNAP)
         shown = SourceFigures(
@@ -201,15 +204,15 @@ class _Table:
             },
             accuracy=_accuracy(evidence),
             taps=self._taps,
-            tap_correlation=_correlation(evidence),
+            tap_correlation=_correlation(evidence, calibration_of(self._run, source).asked),
             stream=_stream(evidence),
             methods=(),
         )
         done = [_with_snap(figures, snap, samples) for figures, samples in judged]
-        trained = {n: MethodFigures(n, TRAINED, NOT_RUN, NOT_ASKED) for n in variants.names()}
+        trained = {n: MethodFigures(n, TRAINED, NOT_RUN, NOT_ASKED) for n in GROUPS[TRAINED]}
         yield replace(shown, methods=(*done, *trained.values()))
         for name in (n for n in trained if n in self._names):
-            figures, samples = self._variant(source, name, reference)
+            figures, samples = self._variant(name, network, source, reference)
             trained[name] = _with_snap(figures, snap, samples)
             yield replace(shown, methods=(*done, *trained.values()))
 
@@ -248,27 +251,41 @@ class _Table:
         def on_progress(done: int, total: int, detail: str) -> None:
             self._on_progress(done, total, f"{detail} ({source})")
 
-        return collect(observe, self._evaluation, self._settings["streams"], on_progress)
+        options = calibration_of(self._run, FLOAT).asked
+        streams = self._settings["streams"]
+        return collect(observe, self._evaluation, options, streams, on_progress)
 
     def _judged(
-        self, name: str, make: Make | str, judge: Judge, reference: Samples | None
+        self,
+        row: Row,
+        network: Network,
+        source: str,
+        judge: Judge,
+        reference: Samples | None,
     ) -> tuple[MethodFigures, Samples]:
-        if name not in self._names:
-            return MethodFigures(name, SINGLE, NOT_RUN, NOT_ASKED), {}
-        if isinstance(make, str):
-            return MethodFigures(name, SINGLE, NOT_RUN, make), {}
-        return judge.figures(CrossFitted(make, judge.evidence), SINGLE, reference)
+        if row.name not in self._names:
+            return MethodFigures(row.name, SINGLE, NOT_RUN, NOT_ASKED), {}
+        method = self._made(row, network, source)
+        if isinstance(method, str):
+            return MethodFigures(row.name, SINGLE, NOT_RUN, method), {}
+        return judge.figures(CrossFitted(lambda: method, judge.evidence), SINGLE, reference)
 
     def _variant(
-        self, source: str, name: str, reference: Samples | None
+        self, name: str, network: Network, source: str, reference: Samples | None
     ) -> tuple[MethodFigures, Samples]:
-        if source == DEVICE or (source == INT8 and name not in variants.INT8):
-            why = _NO_INT8 if source == INT8 else _NO_IMAGE
+        row = TABLE[name]
+        if source == DEVICE or (source == INT8 and not row.form):
+            why = row.no_form if source == INT8 else _NO_IMAGE
             return MethodFigures(name, TRAINED, NOT_RUN, why), {}
         variant = variants.variant(self._run, name, self._on_progress)
         evidence = self._collected(self._observer(variant, source), f"{name}, {source}")
         judge = Judge(evidence, self._settings["replicates"])
-        return judge.figures(CrossFitted(variant.method, evidence), TRAINED, reference)
+        method = self._made(row, network, source)
+        assert not isinstance(method, str)
+        return judge.figures(CrossFitted(lambda: method, evidence), TRAINED, reference)
+
+    def _made(self, row: Row, network: Network, source: str) -> Method | WhyNot:
+        return row.make(network, calibration_of(self._run, source))
 
     def _observer(self, variant: variants.Variant, source: str) -> Observe:
         if source == FLOAT:
@@ -296,9 +313,9 @@ def _accuracy(evidence: Evidence) -> dict[str, float]:
     return found
 
 
-def _correlation(evidence: Evidence) -> tuple[tuple[float, ...], ...]:
+def _correlation(evidence: Evidence, options: CalibrateOptions) -> tuple[tuple[float, ...], ...]:
     """Between the taps' surprisals and S, over all test data."""
-    weights = tap_weights(evidence.dev.clean.outputs[SURPRISAL], "inverse-variance")
+    weights = tap_weights(evidence.dev.clean.outputs[SURPRISAL], options.weights)
     keys = [Key("test", "clean"), *evidence.cells]
     surprisal = np.concatenate([evidence.conditions[key].outputs[SURPRISAL] for key in keys])
     together = np.column_stack([surprisal, surprisal @ weights])

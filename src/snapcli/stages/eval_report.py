@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from snapcli.baselines.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 
-SCHEMA = 1
+SCHEMA = 2
 DONE, NOT_RUN, NOT_ASKED = "done", "not run", "not asked for"
 
 

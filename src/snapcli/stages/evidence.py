@@ -1,22 +1,24 @@
 """All that methods are fitted to and judged on, as one network saw it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.baselines.method import Batch, Dev
+from snapcli.config import CalibrateOptions
 from snapcli.data.dataset import Dataset, Inputs
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, Segment, Stream, build_clean_run, build_stream
 from snapcli.progress import OnProgress
+from snapcli.stages.conditions import seen as seen_of
 from snapcli.stages.observe import Outputs
 
 # Apart from those of the test streams: no noise that a threshold was set by comes again.
 DEV_SEED = 1000
-# Training examples that class means come from, evenly spaced.
-_TRAIN_EXAMPLES = 5000
+# Training examples that class means come from: at least so many in all, and of each class.
+_TRAIN_EXAMPLES, _PER_CLASS = 5000, 20
 Observe = Callable[[Inputs], Outputs]
 
 
@@ -47,12 +49,7 @@ class Evidence:
 
     @property
     def dev(self) -> Dev:
-        corrupted = {
-            (key.condition, key.severity): batch
-            for key, batch in self.conditions.items()
-            if key.split == "dev" and key.condition != "clean"
-        }
-        return Dev(self.conditions[Key("dev", "clean")], corrupted)
+        return dev_of(self.conditions)
 
     @property
     def clean(self) -> Batch:
@@ -69,14 +66,19 @@ class Evidence:
 
 
 def collect(
-    observe: Observe, evaluation: Evaluation, streams: int, on_progress: OnProgress
+    observe: Observe,
+    evaluation: Evaluation,
+    options: CalibrateOptions,
+    streams: int,
+    on_progress: OnProgress,
 ) -> Evidence:
-    """streams: test streams with seeds 0, 1, ...; dev has one. on_progress counts examples."""
+    """options: as the run was calibrated; what that held out for a promise, no method may see.
+    streams: test streams with seeds 0, 1, ...; dev has one. on_progress counts examples."""
     dataset = evaluation.dataset
     plans = planned(dataset, streams)
     corrupted = sum(len(s) for plan in plans for s in plan.segments if s.kind != "clean")
-    count = min(len(dataset.train), _TRAIN_EXAMPLES)
-    done, total = 0, count + evaluation.examples + corrupted
+    train = dataset.train.take(class_rows(dataset))
+    done, total = 0, len(train) + evaluation.examples + corrupted
 
     def seen(x: Inputs, y: NDArray[np.int64], what: str) -> Batch:
         nonlocal done
@@ -85,8 +87,6 @@ def collect(
         on_progress(done, total, what)
         return batch
 
-    rows = np.linspace(0, len(dataset.train) - 1, count).astype(np.intp)
-    train = dataset.train.take(rows)
     of_train = seen(dataset.front_end(train.x), train.y, "training examples")
     conditions = {}
     for key, x in evaluation.each():
@@ -107,9 +107,46 @@ def collect(
     streams_of: dict[str, list[Played]] = {"dev": [], "test": []}
     for plan in plans:
         streams_of[plan.split].append(played(plan))
-    rows_of = {key: evaluation.rows(key) for key in conditions}
-    dev, test = (tuple(streams_of[split]) for split in ("dev", "test"))
-    return Evidence(of_train, conditions, rows_of, dev, test)
+    rows = {key: evaluation.rows(key) for key in conditions}
+    for key in [key for key in conditions if key.split == "dev"]:
+        kept = np.flatnonzero(seen_of(evaluation, options, key))
+        conditions[key], rows[key] = taken(conditions[key], kept), rows[key][kept]
+    return Evidence(of_train, conditions, rows, tuple(streams_of["dev"]), tuple(streams_of["test"]))
+
+
+def collect_dev(
+    observe: Observe, evaluation: Evaluation, options: CalibrateOptions, on_progress: OnProgress
+) -> tuple[Batch, Dev]:
+    """What methods are fitted to alone: training and dev data as collect() has them."""
+    dataset = evaluation.dataset
+    train = dataset.train.take(class_rows(dataset))
+    keys = [key for key in evaluation.keys if key.split == "dev"]
+    of_train = Batch(observe(dataset.front_end(train.x)), train.y)
+    found: dict[Key, Batch] = {}
+    for i, key in enumerate(keys):
+        on_progress(i, len(keys), f"dev data, {key.condition}")
+        labels = evaluation.labels(key)
+        assert labels is not None
+        kept = np.flatnonzero(seen_of(evaluation, options, key))
+        found[key] = taken(Batch(observe(evaluation.inputs(key)), labels), kept)
+    return of_train, dev_of(found)
+
+
+def class_rows(dataset: Dataset) -> NDArray[np.intp]:
+    """The training examples that class means come from: evenly spaced, enough of each class."""
+    wanted = max(_TRAIN_EXAMPLES, _PER_CLASS * len(dataset.class_names))
+    count = len(dataset.train)
+    return np.linspace(0, count - 1, min(wanted, count)).astype(np.intp)
+
+
+def dev_of(conditions: Mapping[Key, Batch]) -> Dev:
+    """The dev conditions among them."""
+    corrupted = {
+        (key.condition, key.severity): batch
+        for key, batch in conditions.items()
+        if key.split == "dev" and key.condition != "clean"
+    }
+    return Dev(conditions[Key("dev", "clean")], corrupted)
 
 
 def planned(dataset: Dataset, streams: int) -> list[Stream]:

@@ -1,17 +1,21 @@
 """The figures of a method on what a network saw, each with its bootstrap interval.
 
+What a method judges in one turn is measured by itself, and a figure is the mean over the turns:
+scores of two turns may have two scales (score/turns.py). A stream is judged by one method alone,
+the one that would be deployed.
+
 Examples are drawn together with all their corrupted copies, frames in blocks, and all methods are
 measured by the same draws: differences between methods are paired.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.method import Batch
+from snapcli.baselines.method import Batch, Method
 from snapcli.data.evaluation import Key
 from snapcli.metrics import calibration, event_scores, selective
 from snapcli.metrics.bootstrap import (
@@ -44,6 +48,7 @@ Bools = NDArray[np.bool_]
 COVERAGES, _NLL_COVERAGE = (0.8, 0.9, 0.95), 0.9
 _SELECTIVE = ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
 _FIGURES = ("auroc", "aupr", "fpr95")
+_CALIBRATED = ("nll", "brier", "ece")
 # Figures of which less is better.
 _LESS = ("fpr95", "risk_80", "risk_90", "risk_95", "aurc", "nll_90", "nll", "brier", "ece")
 _CLUSTER_SEVERITIES, _CLUSTERS = (4, 5), 5
@@ -67,16 +72,29 @@ Samples = dict[str, Sample]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Scores of some examples by one method: whether each answer is wrong, the score, the negative
-    log-likelihood and Brier score of the posterior, its probability of the answer; weights [B,
-    n]."""
+    """Scores of some examples by one method: whether each answer is wrong, the score, U if the
+    method has one, the negative log-likelihood and Brier score of the posterior, its probability
+    of the answer; weights [B, n]."""
 
     wrong: Bools
     score: Array
+    uncertainty: Array | None
     nll: Array
     brier: Array
     confidence: Array
     weights: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is judged in one turn."""
+
+    clean: Part
+    cells: dict[Key, Part]
+
+    @cached_property
+    def everything(self) -> Part:
+        return _joined([self.clean, *self.cells.values()])
 
 
 class Judge:
@@ -117,51 +135,61 @@ class Judge:
     ) -> tuple[MethodFigures, Samples]:
         """reference: the samples of the method that gains are counted from."""
         evidence, method = self.evidence, fitted.whole
-        clean = self._part(fitted, Key("test", "clean"))
-        cells = {key: self._part(fitted, key) for key in evidence.cells}
+        views = self._views(fitted)
+        # A method that judges all turns has one opinion of the clean data.
+        clean = list({id(view.clean): view.clean for view in views}.values())
+        parts = {"clean": clean, "all": [view.everything for view in views]}
+        shown = {"clean": clean}
+        if evidence.cells:
+            shown["corrupted"] = [_joined(list(view.cells.values())) for view in views]
         samples: Samples = {}
-        everything = _joined([clean, *cells.values()])
-        samples |= _found("errors.pooled", everything.wrong, everything.score, everything.weights)
-        samples |= _found("errors.clean", clean.wrong, clean.score, clean.weights)
+
+        def mean(
+            name: str, some: Sequence[Part], measure: Callable[[Part], Samples], of: Sequence[str]
+        ) -> None:
+            samples.update(_mean(name, [measure(part) for part in some], of, self._replicates))
+
+        mean("errors.pooled", parts["all"], _errors, _FIGURES)
+        mean("errors.clean", clean, _errors, _FIGURES)
+        cells = {key: part for view in views for key, part in view.cells.items()}
         by_cell = {
-            key: _found("", part.wrong, part.score, part.weights)
-            for key, part in cells.items()
-            if 0 < part.wrong.sum() < len(part.wrong)
+            key: _errors(cells[key])
+            for key in evidence.cells
+            if 0 < cells[key].wrong.sum() < len(cells[key].wrong)
         }
-        samples |= _mean("errors.per_cell", by_cell.values(), self._replicates)
         severities = sorted({key.severity for key in by_cell})
         types = list(dict.fromkeys(key.condition for key in by_cell))
+        groups = {"errors.per_cell": list(by_cell.values())}
         for severity in severities:
             some = [s for key, s in by_cell.items() if key.severity == severity]
-            samples |= _mean(f"severity.{severity}", some, self._replicates)
+            groups[f"severity.{severity}"] = some
         for name in types:
-            some = [s for key, s in by_cell.items() if key.condition == name]
-            samples |= _mean(f"type.{name}", some, self._replicates)
-        samples |= self._foreign(fitted, clean)
-        parts = {"clean": clean, "all": everything}
-        for name, part in parts.items():
-            samples |= _selective(f"selective.{name}", part)
-        corrupted = {"corrupted": _joined(list(cells.values()))} if cells else {}
-        for name, part in {"clean": clean, **corrupted}.items():
-            samples |= _calibrated(f"posterior.{name}", part)
-            if method.is_probability:
-                samples |= _calibrated_uncertainty(f"uncertainty.{name}", part)
-        events, thresholds, stream = self._events(fitted, samples)
+            groups[f"type.{name}"] = [s for key, s in by_cell.items() if key.condition == name]
+        for name, of_cells in groups.items():
+            samples |= _mean(name, of_cells, _FIGURES, self._replicates)
+        samples |= self._foreign(method)
+        for name, judged in parts.items():
+            mean(f"selective.{name}", judged, _selective, _SELECTIVE)
+        has_uncertainty = clean[0].uncertainty is not None
+        for name, judged in shown.items():
+            mean(f"posterior.{name}", judged, _calibrated, _CALIBRATED)
+            if has_uncertainty:
+                mean(f"uncertainty.{name}", judged, _calibrated_uncertainty, _CALIBRATED)
+        events, threshold, stream = self._events(method, samples)
 
         def found(name: str) -> Found:
             return Found(*(samples[f"{name}.{figure}"].interval for figure in _FIGURES))
 
         def calibrated(name: str) -> Calibrated:
-            return Calibrated(*(samples[f"{name}.{f}"].interval for f in ("nll", "brier", "ece")))
+            return Calibrated(*(samples[f"{name}.{figure}"].interval for figure in _CALIBRATED))
 
-        shown = {"clean": clean, **corrupted}
         return MethodFigures(
             name=method.name,
             kind=kind,
             status=DONE,
             source=method.source,
             tuning=method.tuning_,
-            accuracy=float(1.0 - clean.wrong.mean()),
+            accuracy=float(1.0 - clean[0].wrong.mean()),
             errors=Errors(
                 found("errors.pooled"),
                 found("errors.per_cell"),
@@ -178,47 +206,60 @@ class Judge:
             },
             posterior={name: calibrated(f"posterior.{name}") for name in shown},
             uncertainty={name: calibrated(f"uncertainty.{name}") for name in shown}
-            if method.is_probability
+            if has_uncertainty
             else None,
             gains=gains(samples, reference) if reference else {},
-            clusters=_clusters(cells, thresholds),
-            risk_coverage=tuple(
-                (float(c), float(r))
-                for c, r in selective.risk_coverage(everything.wrong, everything.score)
-            ),
-            reliability=_reliability(shown, method.is_probability),
+            clusters=self._clusters(method, threshold),
+            risk_coverage=_risk_coverage(parts["all"]),
+            reliability=_reliability(shown),
             stream=stream,
         ), samples
 
     def pooled_auroc(self, fitted: CrossFitted) -> Sample:
         """Of wrong answers on clean and corrupted test data together; one of the figures."""
-        keys = (Key("test", "clean"), *self.evidence.cells)
-        found = _joined([self._part(fitted, key) for key in keys])
-        return _found("", found.wrong, found.score, found.weights)[".auroc"]
+        found = [_errors(view.everything) for view in self._views(fitted)]
+        return _mean("", found, _FIGURES, self._replicates)[".auroc"]
 
-    def _part(self, fitted: CrossFitted, key: Key) -> Part:
+    def _views(self, fitted: CrossFitted) -> list[View]:
+        """One for each turn."""
+        clean = {id(m): self._part(m, Key("test", "clean")) for m in fitted.judges}
+        return [
+            View(
+                clean[id(turn.method)],
+                {
+                    key: self._part(turn.method, key)
+                    for key in self.evidence.cells
+                    if key.condition in turn.types
+                },
+            )
+            for turn in fitted.turns
+        ]
+
+    def _part(self, method: Method, key: Key) -> Part:
         batch = self.evidence.conditions[key]
-        corruption = None if key.condition == "clean" else key.condition
-        posterior = fitted.probabilities(batch, corruption)
-        answers = fitted.answers(batch)
+        posterior = method.probabilities(batch)
+        answers = method.answers(batch)
         return Part(
             answers != batch.y,
-            fitted.score(batch, corruption),
+            method.score(batch),
+            method.uncertainty(batch),
             calibration.nll(posterior, batch.y),
             calibration.brier(posterior, batch.y),
             posterior[np.arange(len(batch)), answers],
             self._weights[key],
         )
 
-    def _foreign(self, fitted: CrossFitted, clean: Part) -> Samples:
+    def _foreign(self, method: Method) -> Samples:
         """Foreign inputs against right answers, by the method as it would be deployed."""
         samples: Samples = {}
-        right = ~clean.wrong
-        usual = fitted.whole.score(self.evidence.clean)[right]
+        clean = self.evidence.clean
+        right = _right(method, clean)
+        usual = method.score(clean)[right]
+        of_right = self._weights[Key("test", "clean")][:, right]
         for key in self.evidence.foreign:
-            score = fitted.whole.score(self.evidence.conditions[key])
+            score = method.score(self.evidence.conditions[key])
             positive = np.concatenate([np.zeros(len(usual), bool), np.ones(len(score), bool)])
-            weights = np.concatenate([clean.weights[:, right], self._weights[key]], axis=1)
+            weights = np.concatenate([of_right, self._weights[key]], axis=1)
             found = _found(
                 f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights
             )
@@ -226,15 +267,15 @@ class Judge:
         return samples
 
     def _events(
-        self, fitted: CrossFitted, samples: Samples
+        self, method: Method, samples: Samples
     ) -> tuple[EventFigures | None, float, tuple[float, ...]]:
         """(figures, the threshold of 90 % recall on the dev stream, the thinned first stream);
         AUPRCs are added to the samples."""
         evidence = self.evidence
         if not evidence.test_streams or not evidence.dev_streams:
             return None, float("nan"), ()
-        dev = _watched(fitted, evidence.dev_streams[0])
-        tests = [_watched(fitted, stream) for stream in evidence.test_streams]
+        dev = _watched(method, evidence.dev_streams[0])
+        tests = [_watched(method, stream) for stream in evidence.test_streams]
         at_f1 = event_scores.threshold_by_f1(dev.score, dev.active)
         at_recall = event_scores.threshold_by_recall(dev.score, dev.active)
         score = np.concatenate([t.score for t in tests])
@@ -259,6 +300,20 @@ class Judge:
         )
         return figures, at_recall, _thinned(tests[0].score)
 
+    def _clusters(self, method: Method, threshold: float) -> tuple[Cluster, ...]:
+        """threshold: of what an alarm compares, nan where there is no stream to set it by."""
+        found: dict[str, list[Batch]] = {}
+        for key in self.evidence.cells:
+            if key.severity in _CLUSTER_SEVERITIES and not np.isnan(threshold):
+                found.setdefault(key.condition, []).append(self.evidence.conditions[key])
+        clusters = []
+        for name, batches in found.items():
+            wrong = np.concatenate([~_right(method, batch) for batch in batches])
+            alarm = np.concatenate([_alarming(method, batch) >= threshold for batch in batches])
+            if errors := int(wrong.sum()):
+                clusters.append(Cluster(name, errors, float(np.mean(alarm[wrong]))))
+        return tuple(sorted(clusters, key=lambda c: -c.errors)[:_CLUSTERS])
+
 
 @dataclass(frozen=True, eq=False)
 class Watched:
@@ -270,20 +325,23 @@ class Watched:
     events: tuple[Event, ...]
 
 
-def _watched(fitted: CrossFitted, stream: Played) -> Watched:
+def _watched(method: Method, stream: Played) -> Watched:
     pairs = list(zip(stream.segments, stream.parts, strict=True))
-    score = [
-        fitted.score(part, segment.condition if segment.kind == "corrupted" else None)
-        for segment, part in pairs
-    ]
-    correct = np.concatenate([_right(fitted, part) for _, part in pairs])
-    events = find_events(correct, normal_band(_right(fitted, stream.normal)))
+    score = np.concatenate([_alarming(method, part) for part in stream.parts])
+    correct = np.concatenate([_right(method, part) for part in stream.parts])
+    events = find_events(correct, normal_band(_right(method, stream.normal)))
     clean = np.concatenate([np.full(len(part), s.kind == "clean") for s, part in pairs])
-    return Watched(np.concatenate(score), event_frames(events, len(correct)), clean, events)
+    return Watched(score, event_frames(events, len(correct)), clean, events)
 
 
-def _right(fitted: CrossFitted, batch: Batch) -> Bools:
-    return fitted.answers(batch) == batch.y
+def _alarming(method: Method, batch: Batch) -> Array:
+    """What an alarm compares with its threshold: U, or the score of a method that has none."""
+    uncertainty = method.uncertainty(batch)
+    return method.score(batch) if uncertainty is None else uncertainty
+
+
+def _right(method: Method, batch: Batch) -> Bools:
+    return method.answers(batch) == batch.y
 
 
 def _consecutive(streams: list[Watched]) -> tuple[tuple[Event, ...], int]:
@@ -302,6 +360,7 @@ def _joined(parts: list[Part]) -> Part:
     return Part(
         wrong=column("wrong"),
         score=column("score"),
+        uncertainty=None if parts[0].uncertainty is None else column("uncertainty"),
         nll=column("nll"),
         brier=column("brier"),
         confidence=column("confidence"),
@@ -317,53 +376,60 @@ def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples
     }
 
 
-def _mean(name: str, cells: Iterable[Samples], replicates: int) -> Samples:
-    """Over cells; of a replicate without both classes in a cell, over the others."""
-    some = list(cells)
+def _errors(part: Part) -> Samples:
+    return _found("", part.wrong, part.score, part.weights)
+
+
+def _mean(name: str, parts: Sequence[Samples], figures: Sequence[str], replicates: int) -> Samples:
+    """Over the parts where a figure is defined, replicate by replicate."""
     found: Samples = {}
-    for figure in _FIGURES:
-        of_cells = [cell[f".{figure}"] for cell in some]
-        if not of_cells:
-            found[f"{name}.{figure}"] = Sample(float("nan"), np.full(replicates, np.nan))
-            continue
-        values = np.stack([sample.replicates for sample in of_cells])
-        known = ~np.isnan(values)
-        count = known.sum(axis=0)
-        total = np.where(known, values, 0.0).sum(axis=0)
-        mean = np.divide(total, count, out=np.full(replicates, np.nan), where=count > 0)
-        found[f"{name}.{figure}"] = Sample(float(np.mean([s.point for s in of_cells])), mean)
+    for figure in figures:
+        some = [part[f".{figure}"] for part in parts]
+        points = np.array([[sample.point] for sample in some]).reshape(-1, 1)
+        values = np.array([sample.replicates for sample in some]).reshape(-1, replicates)
+        found[f"{name}.{figure}"] = Sample(float(_defined(points)[0]), _defined(values))
     return found
 
 
-def _selective(name: str, part: Part) -> Samples:
+def _defined(values: Array) -> Array:
+    """[parts, k] -> [k]: the mean of the numbers, nan where there is none."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(values.shape[1], np.nan), where=count > 0)
+
+
+def _selective(part: Part) -> Samples:
     accepted = selective.Accepted(part.wrong, part.nll, part.score)
     points, replicates = measured_together(
         lambda w: accepted.figures(w, COVERAGES, _NLL_COVERAGE), part.weights
     )
     return {
-        f"{name}.{figure}": Sample(float(point), found)
+        f".{figure}": Sample(float(point), found)
         for figure, point, found in zip(_SELECTIVE, points, replicates, strict=True)
     }
 
 
-def _calibrated(name: str, part: Part) -> Samples:
-    return _probabilities(name, part.nll, part.brier, part.confidence, ~part.wrong, part.weights)
+def _calibrated(part: Part) -> Samples:
+    return _probabilities(part.nll, part.brier, part.confidence, ~part.wrong, part.weights)
 
 
-def _calibrated_uncertainty(name: str, part: Part) -> Samples:
-    nll = calibration.binary_nll(part.score, part.wrong)
-    brier = calibration.binary_brier(part.score, part.wrong)
-    return _probabilities(name, nll, brier, part.score, part.wrong, part.weights)
+def _calibrated_uncertainty(part: Part) -> Samples:
+    u = part.uncertainty
+    assert u is not None
+    nll = calibration.binary_nll(u, part.wrong)
+    brier = calibration.binary_brier(u, part.wrong)
+    return _probabilities(nll, brier, u, part.wrong, part.weights)
 
 
 def _probabilities(
-    name: str, nll: Array, brier: Array, stated: Array, came_true: Bools, weights: Counts
+    nll: Array, brier: Array, stated: Array, came_true: Bools, weights: Counts
 ) -> Samples:
     def mean(values: Array) -> Sample:
         return Sample(*measured(lambda w: calibration.weighted_mean(values, w), weights))
 
     ece = measured(lambda w: calibration.ece(stated, came_true, w), weights)
-    return {f"{name}.nll": mean(nll), f"{name}.brier": mean(brier), f"{name}.ece": Sample(*ece)}
+    return {".nll": mean(nll), ".brier": mean(brier), ".ece": Sample(*ece)}
 
 
 def gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
@@ -384,32 +450,24 @@ def gain(sample: Sample, reference: Sample, sign: float = 1.0) -> Interval:
     return interval(sign * (sample.point - reference.point), difference)
 
 
-def _clusters(cells: dict[Key, Part], threshold: float) -> tuple[Cluster, ...]:
-    found: dict[str, list[Part]] = {}
-    for key, part in cells.items():
-        if key.severity in _CLUSTER_SEVERITIES:
-            found.setdefault(key.condition, []).append(part)
-    clusters = []
-    for name, parts in found.items():
-        whole = _joined(parts)
-        errors = int(whole.wrong.sum())
-        if errors and not np.isnan(threshold):
-            refused = float(np.mean(whole.score[whole.wrong] >= threshold))
-            clusters.append(Cluster(name, errors, refused))
-    return tuple(sorted(clusters, key=lambda c: -c.errors)[:_CLUSTERS])
+def _risk_coverage(parts: Sequence[Part]) -> tuple[tuple[float, float], ...]:
+    """Point by point the mean of the parts' curves."""
+    curves = [selective.risk_coverage(part.wrong, part.score) for part in parts]
+    return tuple((float(c), float(r)) for c, r in np.unique(np.mean(curves, axis=0), axis=0))
 
 
-def _reliability(
-    shown: dict[str, Part], is_probability: bool
-) -> dict[str, tuple[Reliability, ...]]:
-    found = {}
-    for name, part in shown.items():
-        bins = calibration.reliability(part.confidence, ~part.wrong)
-        found[f"posterior.{name}"] = tuple(Reliability(*b) for b in bins)
-        if is_probability:
-            bins = calibration.reliability(part.score, part.wrong)
-            found[f"uncertainty.{name}"] = tuple(Reliability(*b) for b in bins)
-    return found
+def _reliability(shown: dict[str, list[Part]]) -> dict[str, tuple[Reliability, ...]]:
+    """The bins of all parts, by what they state; together they have a mass of 1."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for name, parts in shown.items():
+        for part in parts:
+            bins = {f"posterior.{name}": calibration.reliability(part.confidence, ~part.wrong)}
+            if part.uncertainty is not None:
+                stated = calibration.reliability(part.uncertainty, part.wrong)
+                bins[f"uncertainty.{name}"] = stated
+            for what, rows in bins.items():
+                found.setdefault(what, []).extend((s, o, m / len(parts)) for s, o, m in rows)
+    return {what: tuple(Reliability(*row) for row in sorted(rows)) for what, rows in found.items()}
 
 
 def _thinned(score: Array) -> tuple[float, ...]:

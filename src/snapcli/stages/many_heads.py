@@ -18,7 +18,8 @@ from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
 from snapcli.graph.passes import simplify
 from snapcli.heads.head import Head, surprisals
-from snapcli.stages.observe import Outputs, surprisal_by
+from snapcli.methods.network import surprisal_by
+from snapcli.stages.observe import Outputs
 from snapcli.stages.refit import of_statistics
 
 
@@ -75,6 +76,16 @@ def _rounded(part: Any) -> dict[str, Any]:
     return {name: v.astype(np.float16).astype(np.float64) for name, v in arrays.items()}
 
 
+def pooled_by(name: str) -> str:
+    """The output that holds the pooled channels of a set's last tap."""
+    return f"pooled {name}"
+
+
+def _last_tap(body: Body, found: Pooled) -> Array:
+    tensor = body.graph.tensors[body.taps[-1].after]
+    return _sums(body, found)[tensor.name] * np.float64(tensor.scale / tensor.positions)
+
+
 def _sums(body: Body, found: Pooled) -> dict[str, NDArray[np.int32]]:
     return {
         name: of_statistics(body.graph, name, found.sums[name], body.statistics)
@@ -84,10 +95,12 @@ def _sums(body: Body, found: Pooled) -> dict[str, NDArray[np.int32]]:
 
 @dataclass(frozen=True, eq=False)
 class ManyHeads:
-    """observe() shows logits and, as surprisal_by(name), the surprisals of every set."""
+    """observe() shows logits and, as surprisal_by(name), the surprisals of every set; where a map
+    wants distances, as pooled_by(name) also the pooled channels of its last tap."""
 
     graph: Graph
     sets: Mapping[str, Heads]
+    with_distances: bool = False
 
     @property
     def _tapped(self) -> set[str]:
@@ -112,4 +125,6 @@ class ManyHeads:
         outputs: Outputs = {LOGITS: found.logits.reshape(len(q), -1) * scale}
         for name, heads in self.sets.items():
             outputs[surprisal_by(name)] = heads.surprisal(found)
+            if self.with_distances:
+                outputs[pooled_by(name)] = _last_tap(heads.body, found)
         return outputs

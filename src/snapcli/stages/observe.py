@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
+from snapcli.baselines.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.data.dataset import Inputs
 from snapcli.errors import ArtifactError
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8
@@ -21,31 +21,9 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
+from snapcli.methods.network import surprisal_by
 
 Outputs = dict[str, Array]
-
-
-class Network(Protocol):
-    """What methods must know of a network. taps: the blocks whose pooled channels it shows; last:
-    None where its logits do not come from a plain layer of weights; own_head: the kind of the
-    run's heads, heads: the kinds of further ones that it shows surprisals of. is_integer: whether
-    it shows U as the device has it."""
-
-    @property
-    def taps(self) -> tuple[str, ...]: ...
-    @property
-    def last(self) -> LastLayer | None: ...
-    @property
-    def own_head(self) -> str: ...
-    @property
-    def heads(self) -> tuple[str, ...]: ...
-    @property
-    def is_integer(self) -> bool: ...
-
-
-def surprisal_by(kind: str) -> str:
-    """The output that holds the surprisals of further heads of that kind."""
-    return f"{SURPRISAL} {kind}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +37,7 @@ class FloatNetwork:
     statistics: str
     further: Mapping[str, list[Head]]
     is_integer: ClassVar[bool] = False
+    shows_activations: ClassVar[bool] = True
 
     @property
     def taps(self) -> tuple[str, ...]:
@@ -118,6 +97,7 @@ class IntegerNetwork:
     own_head: str
     further: Mapping[str, Body]
     is_integer: ClassVar[bool] = True
+    shows_activations: ClassVar[bool] = True
 
     @property
     def body(self) -> Body:
@@ -141,7 +121,8 @@ class IntegerNetwork:
         scale = np.float64(tensors[self.body.logits_tensor].scale)
         multiplier = scale * np.ldexp(kernel.out.mantissa.astype(np.float64), kernel.out.shift - 31)
         weights = kernel.weights.astype(np.float64) * multiplier[:, None] / tensors[source].scale
-        return LastLayer(weights.T, kernel.out.bias * multiplier)
+        largest = float(tensors[source].real(np.array(127, np.int8)))
+        return LastLayer(weights.T, kernel.out.bias * multiplier, largest)
 
     def observe(self, x: Inputs) -> Outputs:
         tensor = self.body.graph.tensors[self.body.graph.input]
@@ -171,6 +152,7 @@ class IntegerNetwork:
         distance = np.zeros(len(q), np.uint32)
         if body.distance:
             distance = fx.mahalanobis_s8(body.distance, sums[body.taps[-1].after])
+            outputs[DISTANCE] = distance / ONE_Q16
         decided = self.monitor.decide(RawScores(surprisal, logits, distance))
         outputs[SURPRISAL] = surprisal / ONE_Q16
         outputs[UNCERTAINTY] = decided.uncertainty_q16 / ONE_Q16

@@ -30,6 +30,7 @@ from snapcli.graph.body import Body
 from snapcli.graph.decision import Decision
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import Monitor
+from snapcli.methods.forms import Scorer
 from snapcli.stages.export_c import kernel_files, kernel_set, write_texts
 from snapcli.targets import Target, emulated_twin
 
@@ -94,6 +95,9 @@ class Counter:
         self._folder = folder
         self._objects: dict[str, Path] = {}
         self._programs = 0
+
+    def of(self, form: Scorer | Monitor) -> Price:
+        return self.of_monitor(form) if isinstance(form, Monitor) else self.of_network(*form)
 
     def of_network(self, graph: Graph, end: End) -> Price:
         program = build_program(graph, None, self._kernels, end.scratch_bytes)

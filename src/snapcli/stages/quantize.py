@@ -30,8 +30,8 @@ from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, read_json, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.stages.calibrate import distance_rows
 from snapcli.stages.decision import fit_decision
+from snapcli.stages.evidence import class_rows
 from snapcli.stages.figures import Figures
 from snapcli.stages.recipe import run_recipe
 
@@ -116,7 +116,7 @@ def build_body(graph: Graph, heads: list[Head], train: np.ndarray, statistics: s
 
 def with_distance(body: Body, dataset: Dataset) -> Body:
     """With the distance to the nearest class, fitted on what the integer model computes."""
-    examples = dataset.train.take(distance_rows(dataset))
+    examples = dataset.train.take(class_rows(dataset))
     tensor = body.graph.tensors[body.taps[-1].after]
 
     def sums_of(x: np.ndarray) -> np.ndarray:

@@ -12,21 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.baselines.deep_ensemble import DeepEnsemble
-from snapcli.baselines.early_exit import EarlyExit
 from snapcli.baselines.ensemble import MEMBERS as MEMBERS_OUTPUT
-from snapcli.baselines.evidential import Evidential
-from snapcli.baselines.g_odin import GOdin
 from snapcli.baselines.hydra import Hydra
-from snapcli.baselines.mc_dropout import McDropout
-from snapcli.baselines.qute import Qute
-from snapcli.baselines.tiny_deep_ensemble import TinyDeepEnsemble
-from snapcli.baselines.trained import Trained
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
 from snapcli.errors import UsageError, suggestion
 from snapcli.graph import read_tflite
 from snapcli.graph.chunks import in_chunks
+from snapcli.graph.ensemble import copies
+from snapcli.graph.graph import Graph
+from snapcli.methods.table import GROUPS, TABLE, TRAINED
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model
 from snapcli.models.backbone import Backbone
@@ -34,8 +30,8 @@ from snapcli.models.convert import convert_int8
 from snapcli.models.fit import Progress
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.models.variant_fit import VariantTrainer, seed_everything
-from snapcli.models.variants.catalogue import DEEP_ENSEMBLE, HYDRA, KINDS
 from snapcli.models.variants.deep_ensemble import assembled
+from snapcli.models.variants.kind import Kind
 from snapcli.models.variants.lesson import Lesson
 from snapcli.models.variants.observe import Observe, Outputs
 from snapcli.models.variants.replay import MEMBERS, classifier
@@ -44,35 +40,32 @@ from snapcli.runs import Run, disk_errors, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.recipe import run_recipe
 
-_METHODS: dict[str, type[Trained]] = {
-    method.name: method
-    for method in (
-        *(Evidential, McDropout, DeepEnsemble, EarlyExit, Hydra, Qute),
-        *(TinyDeepEnsemble, GOdin),
-    )
-}
-# Those whose int8 form is a graph with several classifiers.
-INT8 = (DeepEnsemble.name, EarlyExit.name, Hydra.name, Qute.name)
+# Its members are trained one by one; the other learns from it.
+_ENSEMBLE, _IMITATION = DeepEnsemble.name, Hydra.name
 _WEIGHTS, _HISTORY = "weights.npz", "history.json"
+# Training examples that set the int8 ranges of a network that is only built to be priced.
+_SAMPLES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """method: judges by what observe shows of inputs [n, h, w, c]: {name: [n, ...]}, float64:
+    """observe shows of inputs [n, h, w, c] what the method judges by: {name: [n, ...]}, float64:
     "members" [n, members, classes], their logits; "logits" of evidential; "h", "g" and "perturbed"
     of g-odin. model: a tf_keras model, image -> outputs."""
 
     name: str
-    method: type[Trained]
     model: Any
     observe: Observe
 
+    def graph(self, samples: Inputs) -> Graph:
+        """The network as full int8; samples [n, h, w, c] set the ranges. Only for methods that
+        have a form in integers."""
+        return read_tflite(convert_int8(self.model, sorted(self.model.output), samples))
+
     def int8(self, samples: Inputs) -> Observe:
-        """As observe, of the network as full int8; samples [n, h, w, c] set the ranges. Only for
-        those of INT8."""
-        names = sorted(self.model.output)
-        graph = read_tflite(convert_int8(self.model, names, samples))
-        tensors = [graph.outputs[name] for name in names]
+        """As observe, of the network as full int8."""
+        graph = self.graph(samples)
+        tensors = [graph.outputs[name] for name in sorted(graph.outputs)]
 
         def members(q: NDArray[np.int8]) -> NDArray[np.float32]:
             found = graph.run(q, set(tensors))
@@ -86,31 +79,63 @@ class Variant:
         return observe
 
 
-def names() -> tuple[str, ...]:
-    return tuple(_METHODS)
-
-
 def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     """Trained if it is missing or older than the run's own training; an interrupted training goes
     on where it was."""
-    if name not in _METHODS:
-        raise UsageError(f"no method '{name}' trains a network", suggestion(name, _METHODS))
-    if run.is_attached:
-        raise UsageError(
-            f"{run.name} holds a finished model: {name} would have to be trained",
-            "Use a run of snap train.",
-        )
+    if name not in GROUPS[TRAINED]:
+        raise UsageError(f"no method '{name}' trains a network", suggestion(name, GROUPS[TRAINED]))
+    _check_trainable(run, name)
     run.inputs("train")
     require_tensorflow()
     options, data = run_recipe(run).train, run_dataset(run)
     backbone = load_backbone(options.backbone)
-    kind, stage = KINDS[name], f"variants/{name}"
+    kind, stage = _kind(name), f"variants/{name}"
     model = kind.build(backbone, data.input_shape, len(data.class_names))
     if run.state(stage).status != "done":
         _Training(run, name, backbone, data, options, on_progress).write()
     with np.load(run.inputs(stage) / _WEIGHTS) as saved:
         model.set_weights([saved[f"w{i}"] for i in range(len(saved.files))])
-    return Variant(name, _METHODS[name], model, kind.observe(model))
+    return Variant(name, model, kind.observe(model))
+
+
+def _kind(name: str) -> Kind:
+    kind = TABLE[name].trains
+    assert kind is not None
+    return kind
+
+
+def _check_trainable(run: Run, name: str) -> None:
+    if run.is_attached:
+        raise UsageError(
+            f"{run.name} holds a finished model: {name} would have to be trained",
+            "Use a run of snap train.",
+        )
+
+
+def int8_graph(run: Run, name: str, dataset: Dataset, plain: Graph, logits: str) -> Graph:
+    """The int8 network of a method that trains one: as it was trained for the run or, if it was
+    not yet, of the same layers, which cost the same. plain: the run's own network."""
+    samples = dataset.front_end(dataset.train.x[:_SAMPLES])
+    if run.state(f"variants/{name}").status == "done":
+        return variant(run, name).graph(samples)
+    if name == _ENSEMBLE:
+        return copies(plain, logits, MEMBERS)
+    return _untrained(run, name, dataset, samples)
+
+
+def _untrained(run: Run, name: str, dataset: Dataset, samples: Inputs) -> Graph:
+    """With the run's weights where it has the run's layers: scales decide which kernel a layer
+    gets, so that they should be those of a trained one."""
+    _check_trainable(run, name)
+    require_tensorflow()
+    trained = load_model(run.inputs("train") / "model.keras")
+    backbone = load_backbone(run_recipe(run).train.backbone)
+    model = _kind(name).build(backbone, dataset.input_shape, len(dataset.class_names))
+    known = {layer.name: layer for layer in trained.layers}
+    for layer in model.layers:
+        if layer.name in known:
+            layer.set_weights(known[layer.name].get_weights())
+    return Variant(name, model, _kind(name).observe(model)).graph(samples)
 
 
 @dataclass(frozen=True)
@@ -127,7 +152,7 @@ class _Training:
         folder = self.run.path("variants")
         with disk_errors(self.run.root):
             folder.mkdir(exist_ok=True)
-            model, histories = self._ensemble() if self.name == DEEP_ENSEMBLE else self._single()
+            model, histories = self._ensemble() if self.name == _ENSEMBLE else self._single()
         stage = f"variants/{self.name}"
         with self.run.write(stage, after=("train",), seed=self.options.seed) as out:
             np.savez(out / _WEIGHTS, **{f"w{i}": w for i, w in enumerate(model.get_weights())})
@@ -137,9 +162,9 @@ class _Training:
             path.unlink()
 
     def _single(self) -> tuple[Any, list[list[Progress]]]:
-        kind, further = KINDS[self.name], {}
-        if self.name == HYDRA:
-            further["teachers"] = variant(self.run, DEEP_ENSEMBLE, self.on_progress).model
+        kind, further = _kind(self.name), {}
+        if self.name == _IMITATION:
+            further["teachers"] = variant(self.run, _ENSEMBLE, self.on_progress).model
 
         def lesson() -> Lesson:
             model = (kind.learner or kind.build)(self.backbone, *self._sizes)

@@ -1,4 +1,4 @@
-"""The temperature is the one with the smallest log loss, as scikit-learn counts it."""
+"""The temperature never raises the log loss of dev data, as scikit-learn counts it."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,9 @@ from sklearn.metrics import log_loss
 
 from snapcli.baselines.max_probability import MaxProbability
 from snapcli.baselines.method import LOGITS, Batch, Dev
+from snapcli.baselines.snap import Snap
 from snapcli.baselines.temperature import Temperature
+from snapcli.config import CalibrateOptions
 from tests.unit.made_evidence import CLASSES, made_dev, made_evidence
 
 
@@ -17,14 +19,12 @@ def test_it_makes_clean_dev_data_likely(sharpened: float) -> None:
     clean = Batch({LOGITS: dev.clean.logits * sharpened}, dev.clean.y)
     method = Temperature()
     method.fit(made_evidence().train, Dev(clean, dev.corrupted))
-    assert method.tuning_ is not None
-    losses = {
-        t: log_loss(clean.y, softmax(clean.logits / t, axis=-1), labels=range(CLASSES))
-        for t in method.tuning_.grid["temperature"]
-    }
-    best = min(losses, key=lambda t: losses[t])
-    assert method.tuning_.chosen == {"temperature": best}
-    assert method.tuning_.score == pytest.approx(-losses[best])
+    best = method.temperature_
+
+    def loss(t: float) -> float:
+        return log_loss(clean.y, softmax(clean.logits / t, axis=-1), labels=range(CLASSES))
+
+    assert loss(best) <= loss(1.0) < loss(5.0 * best)
     p = method.probabilities(clean)
     np.testing.assert_allclose(p, softmax(clean.logits / best, axis=-1))
     np.testing.assert_allclose(method.score(clean), 1 - p.max(axis=-1), atol=1e-14)
@@ -35,10 +35,18 @@ def test_what_is_corrupted_has_no_say() -> None:
     method.fit(made_evidence().train, dev)
     alone = Temperature()
     alone.fit(made_evidence().train, Dev(dev.clean, {}))
-    assert method.tuning_ == alone.tuning_
+    assert method.temperature_ == alone.temperature_
 
 
 def test_answers_stay_those_of_the_network() -> None:
     clean, method = made_evidence().clean, Temperature()
     method.fit(made_evidence().train, made_dev())
     np.testing.assert_array_equal(method.answers(clean), MaxProbability().answers(clean))
+
+
+def test_it_is_the_map_of_that_name() -> None:
+    clean, method = made_evidence().clean, Temperature()
+    snap = Snap("snap-temperature", CalibrateOptions(map="temperature"))
+    for each in (method, snap):
+        each.fit(made_evidence().train, made_dev())
+    np.testing.assert_array_equal(snap.uncertainty(clean), method.uncertainty(clean))

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from snapcli.metrics.detection import Cell, Detection, detection, error_detection, ood_detection
+from snapcli.metrics.detection import (
+    Cell,
+    Detection,
+    Pool,
+    detection,
+    error_detection,
+    ood_detection,
+)
 
 cells = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=20)
 
@@ -37,7 +44,7 @@ def test_pooled_per_cell_and_clean(
     clean_pairs: list[tuple[bool, int]], corrupted_pairs: list[list[tuple[bool, int]]]
 ) -> None:
     clean, corrupted = cell(clean_pairs), [cell(pairs) for pairs in corrupted_pairs]
-    found = error_detection(clean, corrupted)
+    found = error_detection([Pool(clean, corrupted)])
     assert equal(found.clean, clean)
     assert equal(found.pooled, cell([*clean_pairs, *(p for part in corrupted_pairs for p in part)]))
     usable = [c for c in corrupted if has_both(c)]
@@ -50,6 +57,32 @@ def test_pooled_per_cell_and_clean(
     else:
         assert np.isnan(found.per_cell.auroc)
         assert np.isnan(found.per_cell.auprc)
+
+
+def test_two_pools_are_measured_apart_and_averaged() -> None:
+    rng = np.random.default_rng(0)
+
+    def made(scale: float) -> Pool:
+        parts = [Cell(rng.random(40) < 0.4, rng.normal(0, 1, 40)) for _ in range(3)]
+        clean, *rest = (Cell(c.wrong, scale * (c.score + c.wrong)) for c in parts)
+        return Pool(clean, rest)
+
+    pools = [made(1.0), made(1000.0)]
+    alone = [error_detection([pool]) for pool in pools]
+    found = error_detection(pools)
+    for part in ("pooled", "clean", "per_cell"):
+        for figure in ("auroc", "auprc"):
+            values = [getattr(getattr(each, part), figure) for each in alone]
+            assert getattr(getattr(found, part), figure) == pytest.approx(np.mean(values))
+    assert found.cells == 4
+
+
+def test_a_pool_without_errors_leaves_the_figure_to_the_other() -> None:
+    score = np.array([1.0, 2.0, 3.0])
+    fine, poor = (Cell(np.array(wrong), score) for wrong in ([False] * 3, [False, True, True]))
+    found = error_detection([Pool(fine, []), Pool(poor, [])])
+    assert found.pooled == found.clean == Detection(1.0, 1.0)
+    assert np.isnan(error_detection([Pool(fine, [])]).pooled.auroc)
 
 
 def test_foreign_inputs_are_the_positive_class() -> None:

@@ -12,10 +12,9 @@ from snapcli.data import Dataset, load_dataset
 from snapcli.models.fit import Progress
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.models.variant_fit import VariantTrainer, seed_everything
-from snapcli.models.variants.catalogue import KINDS
 
 from ...conftest import need
-from .variants.test_networks import SMALL
+from .variants.test_networks import KINDS, SMALL
 
 OPTIONS = TrainOptions(epochs=2, batch_size=32, ema=0.9, mixup=0.2)
 

@@ -31,7 +31,7 @@ METHODS = {
     "temperature": 1.52,
     "energy": 1.35,
     "odin-lite": 1.45,
-    "mahalanobis": 1.75,
+    "mahalanobis-full": 1.75,
     "react": 1.3,
     "ash": 1.25,
     "snap": 1.9,

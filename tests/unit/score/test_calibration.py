@@ -1,25 +1,30 @@
 """Maps are judged on corruption types that they have not seen."""
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from snapcli.config import MAPS
-from snapcli.metrics.detection import Cell, error_detection
+from snapcli.metrics.detection import Cell, Pool, error_detection
 from snapcli.score.calibration import (
     CONFIDENCE,
     Condition,
     Conditions,
+    Scorer,
     choose_map,
     choose_threshold,
     evaluate,
     fit_map,
+    in_float,
     judge,
 )
 from snapcli.score.choice import BY_PREFERENCE, choose_kind
-from snapcli.score.maps import Features, fit
+from snapcli.score.maps import Features, LogisticMap, Map, fit
 
 TYPES = ("noise", "blur", "contrast", "shift")
 # Types are dealt out in turn: those beside each other are fitted together.
@@ -33,7 +38,8 @@ def condition(rng: np.random.Generator, count: int, shift: float) -> Condition:
     doubt = expit(error_logit) * rng.uniform(0.7, 1.0, count)
     wrong = rng.random(count) < expit(0.8 * error_logit + 2 * shift)
     surprisal = np.exp(log_score[:, np.newaxis] + rng.normal(0, 0.05, (count, 2)))
-    return Condition(Features(np.exp(log_score), error_logit, doubt, surprisal), wrong)
+    features = Features(np.exp(log_score), error_logit, doubt, surprisal)
+    return Condition(features, wrong, error_logit)
 
 
 def conditions(seed: int) -> Conditions:
@@ -63,7 +69,7 @@ def poisoned(dev: Conditions, name: str) -> Conditions:
         wrong = np.zeros(len(order), bool)
         wrong[order[: len(order) // 2]] = True
         odd = replace(f, score=f.score**-2, surprisal=f.surprisal**-2)
-        return Condition(odd, wrong)
+        return Condition(odd, wrong, c.confidence)
 
     return replace(
         dev,
@@ -104,7 +110,8 @@ def spoiled(data: Conditions, column: str) -> Conditions:
 
     def shuffled(c: Condition) -> Condition:
         values = rng.permutation(getattr(c.features, column))
-        return Condition(replace(c.features, **{column: values}), c.wrong)
+        confidence = values if column == "error_logit" else c.confidence
+        return replace(c, features=replace(c.features, **{column: values}), confidence=confidence)
 
     return Conditions(shuffled(data.clean), {k: shuffled(c) for k, c in data.corrupted.items()})
 
@@ -125,7 +132,7 @@ def test_auto_takes_what_the_rule_says_of_cross_fitted_figures(
     expected = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
     assert (choice.map.kind, choice.reason) == expected
     assert choice.map.kind in unharmed
-    # The figures are the cross-fitted ones that evaluate reports for that map.
+    # The figures are those that evaluate reports for that map.
     assert evaluate(choice.map, dev, dev, {}).errors["U"] == choice.dev[choice.map.kind]
 
 
@@ -142,9 +149,49 @@ def test_a_named_map_is_taken_and_judged_beside_the_others(kind: str) -> None:
 
 def test_temperature_ranks_as_max_probability_does() -> None:
     dev, test = conditions(1), conditions(2)
-    cells = [Cell(c.wrong, c.features.error_logit) for c in test.corrupted.values()]
-    clean = Cell(test.clean.wrong, test.clean.features.error_logit)
-    assert judge("temperature", dev, test) == error_detection(clean, cells)
+    clean = Cell(test.clean.wrong, test.clean.confidence)
+    pools = [
+        Pool(clean, [Cell(c.wrong, c.confidence) for c in only(test, half).corrupted.values()])
+        for half in HALVES
+    ]
+    assert judge("temperature", dev, test) == error_detection(pools)
+
+
+# Sixteenths, so that powers of two times these, less 3, are exact: nothing rounds but U.
+scores = st.lists(
+    st.tuples(st.booleans(), st.integers(1, 10**9).map(lambda k: k / 16)), min_size=1, max_size=25
+)
+
+
+@given(st.lists(scores, min_size=3, max_size=6), st.lists(scores, min_size=3, max_size=6))
+def test_a_map_that_is_monotone_in_s_leaves_its_figures_as_they_are(
+    dev_parts: list[list[tuple[bool, float]]], test_parts: list[list[tuple[bool, float]]]
+) -> None:
+    """Bit for bit, also where U has rounded to 1."""
+
+    def made(pairs: list[tuple[bool, float]]) -> Condition:
+        score = np.array([s for _, s in pairs])
+        nothing = np.zeros(len(pairs))
+        features = Features(score, nothing, nothing, score[:, np.newaxis])
+        return Condition(features, np.array([w for w, _ in pairs]), nothing)
+
+    def conditions(parts: list[list[tuple[bool, float]]]) -> Conditions:
+        clean, *rest = map(made, parts)
+        return Conditions(clean, {(f"type {i}", 1): c for i, c in enumerate(rest)})
+
+    dev, test = conditions(dev_parts), conditions(test_parts)
+    scales = count(-2)
+
+    def another_scale(fitted: Map) -> Scorer:
+        assert isinstance(fitted, LogisticMap)
+        return in_float(replace(fitted, b0=-3.0, b1=2.0 ** next(scales)))
+
+    fitted = fit_map("logistic-s", dev, dev.types())
+    report = evaluate(fitted, dev, test, {"x": test.clean}, another_scale)
+    for part in ("pooled", "per_cell", "clean"):
+        ours, own = (getattr(report.errors[name], part) for name in ("U", "S"))
+        np.testing.assert_equal(vars(ours), vars(own))
+    np.testing.assert_equal(vars(report.ood["x"]["U"]), vars(report.ood["x"]["S"]))
 
 
 def test_a_map_is_deployed_before_it_is_judged() -> None:
@@ -160,7 +207,7 @@ def with_third(data: Conditions, slope: float) -> Conditions:
 
     def added(c: Condition) -> Condition:
         third = slope * (c.wrong + rng.normal(0, 0.5, len(c.wrong)))
-        return Condition(replace(c.features, third=third), c.wrong)
+        return replace(c, features=replace(c.features, third=third))
 
     return Conditions(added(data.clean), {k: added(c) for k, c in data.corrupted.items()})
 
@@ -186,11 +233,11 @@ def test_a_plain_fit_can_be_had() -> None:
 def test_the_report_compares_u_with_its_parts() -> None:
     dev, test = conditions(1), conditions(2)
     fitted = choose_map("gated", dev).map
-    foreign = condition(np.random.default_rng(9), 80, 4.0).features
+    foreign = condition(np.random.default_rng(9), 80, 4.0)
     report = evaluate(fitted, dev, test, {"foreign": foreign})
     assert set(report.errors) == set(report.ood["foreign"]) == {"U", "S", "max-probability"}
     right = ~test.clean.wrong
-    lower = test.clean.features.score[right][:, None] < foreign.score[None, :]
+    lower = test.clean.features.score[right][:, None] < foreign.features.score[None, :]
     # The AUROC is the share of pairs in the right order.
     assert report.ood["foreign"]["S"].auroc == pytest.approx(lower.mean())
     assert report.errors["S"].cells == len(test.corrupted)
@@ -233,6 +280,7 @@ def test_a_condition_can_be_cut() -> None:
     part = whole.where(chosen)
     np.testing.assert_array_equal(part.wrong, whole.wrong[::3])
     third = replace(whole, features=replace(whole.features, third=whole.features.score + 1))
+    np.testing.assert_array_equal(part.confidence, whole.confidence[::3])
     for cut, of in ((part, whole), (third.where(chosen), third)):
         for name, values in vars(of.features).items():
             expected = None if values is None else values[::3]

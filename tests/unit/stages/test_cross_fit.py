@@ -1,11 +1,12 @@
 """Who is judged on a corruption has not seen it, who deploys has seen all."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from snapcli.baselines.method import Array, Batch, Dev, SinglePass
+from snapcli.data.evaluation import Key
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.evidence import Evidence
 from tests.unit.made_evidence import TYPES, made_evidence
@@ -39,31 +40,33 @@ def seen_by(score: Array) -> set[str]:
     return {name for i, name in enumerate(TYPES) if bits & 2**i}
 
 
+def seen_in(fitted: CrossFitted, name: str) -> set[str]:
+    """What the one that judges a type has been fitted to."""
+    (turn,) = (turn for turn in fitted.turns if name in turn.types)
+    return seen_by(turn.method.score(made_evidence().clean))
+
+
 @pytest.mark.parametrize("name", TYPES)
 def test_nobody_judges_a_type_that_it_has_seen(name: str) -> None:
-    fitted = CrossFitted(Witness, made_evidence())
-    batch = made_evidence().clean
-    seen = seen_by(fitted.score(batch, name))
+    seen = seen_in(CrossFitted(Witness, made_evidence()), name)
     assert seen
     assert name not in seen
-    np.testing.assert_array_equal(
-        fitted.probabilities(batch, name)[:, 0], fitted.score(batch, name)
-    )
 
 
 def test_every_type_is_seen_by_one_half() -> None:
-    fitted, batch = CrossFitted(Witness, made_evidence()), made_evidence().clean
-    halves = {frozenset(seen_by(fitted.score(batch, name))) for name in TYPES}
-    assert len(halves) == 2
+    fitted = CrossFitted(Witness, made_evidence())
+    halves = {frozenset(seen_in(fitted, name)) for name in TYPES}
+    assert len(halves) == len(fitted.judges) == 2
     assert frozenset().union(*halves) == set(TYPES)
 
 
-@pytest.mark.parametrize("corruption", [None, "hail"])
-def test_what_belongs_to_neither_half_gets_the_mean_of_both(corruption: str | None) -> None:
-    """Clean data, foreign inputs, and a type that dev does not have."""
-    fitted, batch = CrossFitted(Witness, made_evidence()), made_evidence().clean
-    halves = {float(fitted.score(batch, name)[0]) for name in TYPES}
-    np.testing.assert_allclose(fitted.score(batch, corruption), np.mean(list(halves)))
+def test_a_type_that_dev_does_not_have_is_judged_once() -> None:
+    evidence = made_evidence()
+    hail = {Key("test", "hail", 1): evidence.conditions[Key("test", "fog", 1)]}
+    more = replace(evidence, conditions={**evidence.conditions, **hail})
+    fitted = CrossFitted(Witness, more)
+    judged = [name for turn in fitted.turns for name in turn.types]
+    assert sorted(judged) == sorted([*TYPES, "hail"])
 
 
 def test_whole_has_seen_all_types() -> None:
@@ -98,15 +101,20 @@ class Chooser(Witness):
 
 def test_halves_keep_what_the_whole_has_chosen() -> None:
     fitted, batch = CrossFitted(Chooser, made_evidence()), made_evidence().clean
-    for name in TYPES:
-        np.testing.assert_array_equal(fitted.score(batch, name), len(TYPES))
+    for judge in fitted.judges:
+        np.testing.assert_array_equal(judge.score(batch), len(TYPES))
 
 
-@pytest.mark.parametrize(
-    ("make", "types"), [(Careless, TYPES), (Witness, TYPES[:1]), (Witness, ())]
-)
-def test_without_slopes_or_types_to_swap_whole_judges(
-    make: Callable[[], Witness], types: tuple[str, ...]
+def test_what_learns_no_shift_judges_every_turn_itself() -> None:
+    """On the same two halves, so that its figures are of the same data."""
+    learning, careless = (CrossFitted(make, made_evidence()) for make in (Witness, Careless))
+    assert [turn.types for turn in careless.turns] == [turn.types for turn in learning.turns]
+    assert careless.judges == [careless.whole]
+
+
+@pytest.mark.parametrize("types", [TYPES[:1], ()])
+def test_without_types_to_swap_one_that_knows_clean_data_alone_judges(
+    types: tuple[str, ...],
 ) -> None:
     evidence = made_evidence()
     conditions = {
@@ -114,6 +122,7 @@ def test_without_slopes_or_types_to_swap_whole_judges(
         for key, batch in evidence.conditions.items()
         if key.split != "dev" or key.condition in ("clean", *types)
     }
-    few = Evidence(evidence.train, conditions, evidence.rows, (), ())
-    fitted = CrossFitted(make, few)
-    assert seen_by(fitted.score(evidence.clean, TYPES[0])) == set(types)
+    fitted = CrossFitted(Witness, Evidence(evidence.train, conditions, evidence.rows, (), ()))
+    (turn,) = fitted.turns
+    assert set(turn.types) == set(TYPES)
+    assert seen_by(turn.method.score(evidence.clean)) == set()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snapcli.baselines.method import LOGITS, SURPRISAL, UNCERTAINTY
-from snapcli.config import EvalOptions
+from snapcli.config import CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, build_stream
 from snapcli.errors import ArtifactError, SnapError, UsageError
@@ -60,8 +60,8 @@ def test_rows_are_added_to_those_of_the_same_artifacts_and_options(run: Run) -> 
 
 def test_what_was_not_asked_for_says_so(run: Run) -> None:
     found = rows(evaluate(run, QUICK))
-    assert found["mahalanobis"].why == found["deep-ensemble"].why == "not asked for"
-    assert found["mahalanobis"].errors is None
+    assert found["mahalanobis-full"].why == found["deep-ensemble"].why == "not asked for"
+    assert found["mahalanobis-full"].errors is None
     huber = rows(evaluate(run, replace(QUICK, methods=("snap-huber",))))["snap-huber"]
     assert (huber.status, huber.gains) == ("not run", {})
     assert "heads" in huber.why
@@ -182,7 +182,7 @@ def streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def test_what_the_device_sent_is_what_its_reference_sees(streamed: Run) -> None:
     data, monitor = tiny_dataset(True), tiny_monitor()
     network = IntegerNetwork(monitor, "gaussian", {})
-    integer = collect(network.observe, Evaluation(data, 10), 0, lambda *_: None)
+    integer = collect(network.observe, Evaluation(data, 10), CalibrateOptions(), 0, lambda *_: None)
     integer = replace(integer, dev_streams=(played("dev", 0),))
     scale = float(monitor.body.graph.tensors[monitor.body.logits_tensor].scale)
     stage = played_stream(streamed)
@@ -224,14 +224,14 @@ def test_what_the_device_sent_is_what_its_reference_sees(streamed: Run) -> None:
 
 
 def test_the_table_has_the_device_beside_the_integers(streamed: Run) -> None:
-    options = EvalOptions(("mahalanobis", "snap-s"), ("device",), 10, 20, 0)
+    options = EvalOptions(("mahalanobis-full", "snap-s"), ("device",), 10, 20, 0)
     alone = evaluate(streamed, options)
     assert list(alone.sources) == ["device"]
     device = rows(alone, "device")
     assert {n for n, m in device.items() if m.status == "done"} == {
         *("max-probability", "snap", "snap-s"),
     }
-    assert "link" in device["mahalanobis"].why
+    assert "link" in device["mahalanobis-full"].why
     source = alone.sources["device"]
     assert source.examples == {"clean": 2000, "corrupted": 1000, "strange": 50}
     assert source.stream is not None
@@ -240,6 +240,6 @@ def test_the_table_has_the_device_beside_the_integers(streamed: Run) -> None:
     # Integers that are asked later stand before it.
     both = evaluate(streamed, replace(options, on=("int8",)))
     assert list(both.sources) == ["int8", "device"]
-    assert rows(both)["mahalanobis"].status == "done"
+    assert rows(both)["mahalanobis-full"].status == "done"
     assert repr(both.sources["device"]) == repr(source)
     assert played_stream(streamed) in streamed.records()["eval"]["inputs"]

@@ -8,6 +8,7 @@ from functools import partial
 from snapcli.baselines.energy import Energy
 from snapcli.baselines.max_probability import MaxProbability
 from snapcli.baselines.snap import Snap
+from snapcli.config import CalibrateOptions
 from snapcli.jsontext import dumps
 from snapcli.metrics.bootstrap import Interval
 from snapcli.stages.cross_fit import CrossFitted
@@ -29,7 +30,11 @@ def made_report() -> EvalReport:
     """Of every kind of field one that is filled, and some that are nan."""
     judge = Judge(made_evidence(), 20)
     reference, methods = None, []
-    for make in (MaxProbability, Energy, partial(Snap, "snap-gated", "gated")):
+    for make in (
+        MaxProbability,
+        Energy,
+        partial(Snap, "snap-gated", CalibrateOptions(map="gated")),
+    ):
         figures, samples = judge.figures(CrossFitted(make, made_evidence()), "one", reference)
         reference = reference or samples
         methods.append(figures)

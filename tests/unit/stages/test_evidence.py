@@ -1,19 +1,23 @@
 """Evidence holds what it says it holds: every number of an example can be followed."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 
 from snapcli.baselines.method import LOGITS
+from snapcli.config import CalibrateOptions
 from snapcli.data.dataset import Dataset, Inputs, Split
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import CLEAN_RUN_FRAMES, FOREIGN, build_stream
-from snapcli.stages.evidence import DEV_SEED, Evidence, collect
+from snapcli.stages.evidence import DEV_SEED, Evidence, collect, collect_dev
 
 # Every input is (number of the example, its split or OOD set, what was done to it).
 SPLITS = {"train": 0, "dev": 1, "test": 2, "strange": 3}
 COUNTS = {"train": 7000, "dev": 300, "test": 340, "strange": 90}
 LIMIT = 50
+OPTIONS = CalibrateOptions()
 DONE = {"fog": 10.0, "noise": 20.0}
 
 
@@ -57,7 +61,9 @@ def observe(x: Inputs) -> dict[str, np.ndarray]:
 def collected() -> tuple[Evidence, list[tuple[int, int]]]:
     told: list[tuple[int, int]] = []
     evaluation = Evaluation(dataset(), LIMIT)
-    found = collect(observe, evaluation, 2, lambda done, total, _: told.append((done, total)))
+    found = collect(
+        observe, evaluation, OPTIONS, 2, lambda done, total, _: told.append((done, total))
+    )
     return found, told
 
 
@@ -99,6 +105,36 @@ def test_training_examples_are_clean_and_evenly_spaced() -> None:
     np.testing.assert_array_equal(train.y, numbers % 7)
 
 
+def test_what_was_held_out_for_a_promise_no_method_sees() -> None:
+    """Nor any copy of it; streams and test data are as always."""
+    promising = replace(OPTIONS, threshold="risk")
+    found = collect(observe, Evaluation(dataset(), LIMIT), promising, 1, lambda *_: None)
+    for batch in found.dev.batches():
+        assert len(batch)
+        assert not np.any(batch.outputs["x"][:, 0] % 2)
+    for key, rows in found.rows.items():
+        np.testing.assert_array_equal(found.conditions[key].outputs["x"][:, 0], rows)
+    usual, _ = collected()
+    for key in (Key("test", "clean"), *usual.cells):
+        np.testing.assert_array_equal(found.rows[key], usual.rows[key])
+    for ours, theirs in zip(found.dev_streams, usual.dev_streams, strict=True):
+        for one, other in zip(ours.parts, theirs.parts, strict=True):
+            np.testing.assert_array_equal(one.outputs["x"], other.outputs["x"])
+
+
+@pytest.mark.parametrize("threshold", ["coverage", "risk"])
+def test_dev_data_can_be_had_alone(threshold: str) -> None:
+    options = replace(OPTIONS, threshold=threshold)
+    evaluation = Evaluation(dataset(), LIMIT)
+    whole = collect(observe, evaluation, options, 0, lambda *_: None)
+    train, dev = collect_dev(observe, evaluation, options, lambda *_: None)
+    pairs = [(train, whole.train), *zip(dev.batches(), whole.dev.batches(), strict=True)]
+    assert dev.types() == whole.dev.types()
+    for one, other in pairs:
+        np.testing.assert_array_equal(one.outputs["x"], other.outputs["x"])
+        np.testing.assert_array_equal(one.y, other.y)
+
+
 def test_streams_show_the_frames_of_their_plan() -> None:
     evidence, _ = collected()
     assert (len(evidence.dev_streams), len(evidence.test_streams)) == (1, 2)
@@ -133,5 +169,6 @@ def test_progress_ends_where_it_said() -> None:
 
 def test_without_streams_or_corruptions_there_is_none() -> None:
     for types, streams in ((tuple(DONE), 0), ((), 3)):
-        found = collect(observe, Evaluation(dataset(types), LIMIT), streams, lambda *_: None)
+        evaluation = Evaluation(dataset(types), LIMIT)
+        found = collect(observe, evaluation, OPTIONS, streams, lambda *_: None)
         assert (found.dev_streams, found.test_streams) == ((), ())

@@ -1,10 +1,12 @@
 """The judge's figures against scikit-learn's on arrays put together by hand."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.metrics import (
     average_precision_score,
@@ -16,10 +18,12 @@ from sklearn.metrics import (
 
 from snapcli.baselines.entropy import Entropy
 from snapcli.baselines.max_probability import MaxProbability
-from snapcli.baselines.method import Array, Batch, SinglePass
-from snapcli.baselines.snap import Snap
+from snapcli.baselines.method import SURPRISAL, Array, Batch, Dev, SinglePass
+from snapcli.baselines.snap import Snap, Surprise
+from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.metrics.bootstrap import Interval
+from snapcli.metrics.selective import risk_coverage
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.eval_report import Found, MethodFigures
 from snapcli.stages.evidence import Evidence, Played
@@ -27,6 +31,7 @@ from snapcli.stages.judge import Judge, Samples, gains
 from tests.unit.made_evidence import CLASSES, FOREIGN_SETS, SEVERITIES, TYPES, made_evidence
 
 REPLICATES = 30
+GATED = CalibrateOptions(map="gated")
 CLEAN = Key("test", "clean")
 
 
@@ -76,6 +81,21 @@ def fpr95(positive: np.ndarray, score: np.ndarray) -> float:
     return float(fpr[np.flatnonzero(tpr >= 0.95)[0]])
 
 
+def halves() -> list[list[Key]]:
+    """The conditions of each turn: types are dealt out one by one."""
+    cells = made_evidence().cells
+    first, second = set(TYPES[0::2]), set(TYPES[1::2])
+    return [[CLEAN, *(k for k in cells if k.condition in half)] for half in (second, first)]
+
+
+def assert_mean(found: Found, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Of what scikit-learn says of each."""
+    assert found.auroc.value == pytest.approx(np.mean([roc_auc_score(*pair) for pair in pairs]))
+    average = np.mean([average_precision_score(*pair) for pair in pairs])
+    assert found.aupr.value == pytest.approx(average)
+    assert found.fpr95.value == pytest.approx(np.mean([fpr95(*pair) for pair in pairs]))
+
+
 def assert_found(found: Found, positive: np.ndarray, score: np.ndarray) -> None:
     assert found.auroc.value == pytest.approx(roc_auc_score(positive, score))
     assert found.aupr.value == pytest.approx(average_precision_score(positive, score))
@@ -85,10 +105,10 @@ def assert_found(found: Found, positive: np.ndarray, score: np.ndarray) -> None:
 # ---- Point estimates --------------------------------------------------------
 
 
-def test_errors_are_counted_over_all_of_test_and_on_clean_data() -> None:
+def test_errors_are_counted_half_by_half_and_on_clean_data() -> None:
     figures, _ = judged()
     assert figures.errors is not None
-    assert_found(figures.errors.pooled, *told([CLEAN, *made_evidence().cells]))
+    assert_mean(figures.errors.pooled, [told(half) for half in halves()])
     assert_found(figures.errors.clean, *told([CLEAN]))
     wrong, _ = told([CLEAN])
     assert figures.accuracy == pytest.approx(1 - wrong.mean())
@@ -140,7 +160,7 @@ def test_foreign_inputs_stand_against_right_answers_on_clean_data(name: str) -> 
 
 def test_foreign_inputs_are_scored_by_what_would_be_deployed() -> None:
     """Fitted on all types, unlike what judges these types."""
-    fitted = CrossFitted(lambda: Snap("snap-gated", "gated"), made_evidence())
+    fitted = CrossFitted(lambda: Snap("snap-gated", GATED), made_evidence())
     figures, _ = judge().figures(fitted, "single-pass", None)
     clean, key = made_evidence().clean, Key("ood", "letters")
     right = clean.logits.argmax(axis=-1) == clean.y
@@ -148,42 +168,157 @@ def test_foreign_inputs_are_scored_by_what_would_be_deployed() -> None:
     strange = fitted.whole.score(made_evidence().conditions[key])
     both = np.concatenate([usual, strange])
     assert_found(figures.ood["letters"], np.arange(len(both)) >= len(usual), both)
-    cells = made_evidence().cells
-    scores = [fitted.score(clean)]
-    scores += [fitted.score(made_evidence().conditions[k], k.condition) for k in cells]
+    pairs = []
+    for turn, keys in zip(fitted.turns, halves(), strict=True):
+        scores = [turn.method.score(made_evidence().conditions[key]) for key in keys]
+        pairs.append((told(keys)[0], np.concatenate(scores)))
     assert figures.errors is not None
-    assert_found(figures.errors.pooled, told([CLEAN, *cells])[0], np.concatenate(scores))
+    assert_mean(figures.errors.pooled, pairs)
 
 
 def test_risk_is_the_error_rate_of_the_most_certain() -> None:
-    wrong, score = told([CLEAN, *made_evidence().cells])
-    order = np.argsort(score)
     selective = judged()[0].selective["all"]
-    for coverage in (80, 90, 95):
-        kept = order[: int(np.ceil(coverage / 100 * len(score)))]
-        found = getattr(selective, f"risk_{coverage}").value
-        assert found == pytest.approx(wrong[kept].mean())
-    share = np.cumsum(wrong[order]) / np.arange(1, len(wrong) + 1)
-    assert selective.aurc.value == pytest.approx(share.mean())
+    risks: dict[str, list[float]] = {}
+    for half in halves():
+        wrong, score = told(half)
+        order = np.argsort(score)
+        for coverage in (80, 90, 95):
+            kept = order[: int(np.ceil(coverage / 100 * len(score)))]
+            risks.setdefault(f"risk_{coverage}", []).append(wrong[kept].mean())
+        share = np.cumsum(wrong[order]) / np.arange(1, len(wrong) + 1)
+        risks.setdefault("aurc", []).append(share.mean())
+    for name, found in risks.items():
+        assert getattr(selective, name).value == pytest.approx(np.mean(found))
+
+
+def test_the_curve_of_risk_is_the_mean_of_both_halves() -> None:
+    curve = np.array(judged()[0].risk_coverage)
+    both = [risk_coverage(*told(half)) for half in halves()]
+    np.testing.assert_allclose(curve, np.unique(np.mean(both, axis=0), axis=0))
+    assert curve[-1] == pytest.approx([1.0, np.mean([told(half)[0].mean() for half in halves()])])
 
 
 def test_calibration_is_of_clean_and_of_corrupted_data() -> None:
     figures, _ = judged()
-    parts = {"clean": [CLEAN], "corrupted": made_evidence().cells}
+    parts = {"clean": [[CLEAN]], "corrupted": [half[1:] for half in halves()]}
     assert set(figures.posterior) == set(parts)
     assert figures.uncertainty is not None
-    for name, keys in parts.items():
-        batches = [made_evidence().conditions[key] for key in keys]
-        p = np.concatenate([MaxProbability().probabilities(b) for b in batches])
-        y = np.concatenate([b.y for b in batches])
-        assert figures.posterior[name].nll.value == pytest.approx(
-            log_loss(y, p, labels=range(CLASSES))
-        )
-        distance = np.mean(np.sum((p - np.eye(CLASSES)[y]) ** 2, axis=-1)) / CLASSES
-        assert figures.posterior[name].brier.value == pytest.approx(distance)
-        wrong, score = told(keys)
-        assert figures.uncertainty[name].nll.value == pytest.approx(log_loss(wrong, score))
-        assert figures.uncertainty[name].brier.value == pytest.approx(np.mean((score - wrong) ** 2))
+    for name, groups in parts.items():
+        found: dict[str, list[float]] = {}
+        for keys in groups:
+            batches = [made_evidence().conditions[key] for key in keys]
+            p = np.concatenate([MaxProbability().probabilities(b) for b in batches])
+            y = np.concatenate([b.y for b in batches])
+            wrong, score = told(keys)
+            distance = np.mean(np.sum((p - np.eye(CLASSES)[y]) ** 2, axis=-1)) / CLASSES
+            for figure, value in (
+                ("nll", log_loss(y, p, labels=range(CLASSES))),
+                ("brier", distance),
+                ("of u, nll", log_loss(wrong, score)),
+                ("of u, brier", np.mean((score - wrong) ** 2)),
+            ):
+                found.setdefault(figure, []).append(value)
+        mean = {figure: np.mean(values) for figure, values in found.items()}
+        posterior, uncertainty = figures.posterior[name], figures.uncertainty[name]
+        assert posterior.nll.value == pytest.approx(mean["nll"])
+        assert posterior.brier.value == pytest.approx(mean["brier"])
+        assert uncertainty.nll.value == pytest.approx(mean["of u, nll"])
+        assert uncertainty.brier.value == pytest.approx(mean["of u, brier"])
+
+
+def test_the_bins_of_reliability_say_what_the_ece_does() -> None:
+    figures, _ = judged()
+    assert figures.uncertainty is not None
+    for name in ("clean", "corrupted"):
+        for kind, found in (("posterior", figures.posterior), ("uncertainty", figures.uncertainty)):
+            bins = figures.reliability[f"{kind}.{name}"]
+            assert sum(b.mass for b in bins) == pytest.approx(1.0)
+            assert [b.stated for b in bins] == sorted(b.stated for b in bins)
+            ece = sum(b.mass * abs(b.stated - b.observed) for b in bins)
+            assert ece == pytest.approx(found[name].ece.value)
+
+
+# ---- Two maps, two scales ---------------------------------------------------
+
+
+class Scaled(Surprise):
+    """A strictly growing function of S, another one for each set of types that it was fitted to;
+    its U says the same where it has not rounded to 1."""
+
+    name = "scaled"
+    learns_shift = True
+
+    def __init__(self) -> None:
+        super().__init__("scaled", CalibrateOptions())
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        super().fit(train, dev)
+        self.scale_ = 4.0 ** sum(2 ** TYPES.index(name) for name in dev.types())
+
+    def score(self, batch: Batch) -> Array:
+        return self.scale_ * super().score(batch)
+
+
+def assert_same(found: object, expected: object) -> None:
+    """Bit for bit, undefined figures included."""
+    np.testing.assert_equal(asdict(found), asdict(expected))  # type: ignore[call-overload]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_a_map_that_is_monotone_in_s_leaves_all_figures_of_s_as_they_are(seed: int) -> None:
+    """Bit for bit: errors, intervals, risks; so does each stream, which one map judges."""
+    evidence = surprised(seed)
+    judge = Judge(evidence, 5)
+    plain, _ = judge.figures(
+        CrossFitted(lambda: Surprise("snap-s", CalibrateOptions()), evidence), "", None
+    )
+    scaled, _ = judge.figures(CrossFitted(Scaled, evidence), "", None)
+    for name in ("errors", "ood", "by_severity", "by_type", "selective", "risk_coverage"):
+        np.testing.assert_equal(figure_of(scaled, name), figure_of(plain, name), err_msg=name)
+    assert scaled.events is not None
+    assert plain.events is not None
+    assert_same(scaled.events.auprc, plain.events.auprc)
+    assert_same(scaled.events.weighted_auprc, plain.events.weighted_auprc)
+    assert_same(scaled.events.delay, plain.events.delay)
+    assert scaled.events.false_positives == plain.events.false_positives
+    assert [asdict(c) for c in scaled.clusters] == [asdict(c) for c in plain.clusters]
+
+
+def figure_of(figures: MethodFigures, name: str) -> object:
+    return asdict(figures)[name]
+
+
+def surprised(seed: int) -> Evidence:
+    """The evidence with random surprisals, which span orders of magnitude."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(batch: Batch) -> Batch:
+        surprisal = np.exp(rng.normal(0, 3, (len(batch), 2)))
+        return Batch({**batch.outputs, SURPRISAL: surprisal}, batch.y)
+
+    evidence = made_evidence()
+
+    def redrawn(streams: tuple[Played, ...]) -> tuple[Played, ...]:
+        return tuple(replace(s, parts=tuple(map(drawn, s.parts))) for s in streams)
+
+    return replace(
+        evidence,
+        conditions={key: drawn(batch) for key, batch in evidence.conditions.items()},
+        dev_streams=redrawn(evidence.dev_streams),
+        test_streams=redrawn(evidence.test_streams),
+    )
+
+
+def test_a_stream_is_judged_by_one_map_whatever_its_frames_are() -> None:
+    """The one that would be deployed: its figures know no half."""
+    fitted = CrossFitted(lambda: Snap("snap-gated", GATED), made_evidence())
+    figures, _ = judge().figures(fitted, "single-pass", None)
+    (stream,) = made_evidence().test_streams
+    score = np.concatenate([fitted.whole.uncertainty(part) for part in stream.parts])
+    _, active, _ = watched(stream)
+    assert figures.events is not None
+    assert figures.events.auprc.value == pytest.approx(average_precision_score(active, score))
 
 
 def test_a_score_that_is_no_probability_has_no_calibration_of_its_own() -> None:

@@ -7,11 +7,13 @@ from sklearn.metrics import roc_auc_score
 from snapcli.baselines.max_probability import MaxProbability
 from snapcli.baselines.method import LOGITS, SURPRISAL, Batch
 from snapcli.baselines.snap import Snap, Unblended
+from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.evidence import Evidence
 from snapcli.stages.judge import Judge, gain
 
+GATED = CalibrateOptions(map="gated")
 KEYS = [Key(s, c, k) for s in ("dev", "test") for c, k in (("clean", 0), ("blur", 3), ("fog", 3))]
 
 
@@ -38,15 +40,21 @@ def test_the_pooled_figure_alone_is_one_of_all(evidence: Evidence) -> None:
     figures, samples = judge.figures(fitted, "single-pass", None)
     assert figures.errors is not None
     assert alone.interval == figures.errors.pooled.auroc
-    tests = [evidence.conditions[key] for key in KEYS if key.split == "test"]
-    wrong = np.concatenate([b.logits.argmax(axis=-1) != b.y for b in tests])
-    score = np.concatenate([fitted.whole.score(b) for b in tests])
-    assert alone.point == pytest.approx(roc_auc_score(wrong, score))
-    other = judge.pooled_auroc(CrossFitted(lambda: Snap("s", "gated"), evidence))
+    halves = []
+    for name in ("blur", "fog"):
+        tests = [
+            evidence.conditions[Key("test", "clean")],
+            evidence.conditions[Key("test", name, 3)],
+        ]
+        wrong = np.concatenate([b.logits.argmax(axis=-1) != b.y for b in tests])
+        score = np.concatenate([fitted.whole.score(b) for b in tests])
+        halves.append(roc_auc_score(wrong, score))
+    assert alone.point == pytest.approx(np.mean(halves))
+    other = judge.pooled_auroc(CrossFitted(lambda: Snap("s", GATED), evidence))
     more = gain(other, alone)
     assert more.value == pytest.approx(other.point - alone.point)
     assert more.low <= more.value <= more.high
-    again = judge.figures(CrossFitted(lambda: Snap("s", "gated"), evidence), "", samples)[0]
+    again = judge.figures(CrossFitted(lambda: Snap("s", GATED), evidence), "", samples)[0]
     assert again.gains["errors.pooled.auroc"] == more
     less = gain(other, alone, sign=-1.0)
     assert (less.value, less.low) == pytest.approx((-more.value, -more.high))
@@ -54,7 +62,10 @@ def test_the_pooled_figure_alone_is_one_of_all(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("kind", ["logistic", "gated", "gated-taps", "isotonic"])
 def test_an_unblended_map_does_not_hear_the_softmax(evidence: Evidence, kind: str) -> None:
-    both, alone = (CrossFitted(lambda m=m: m("u", kind), evidence).whole for m in (Snap, Unblended))
+    both, alone = (
+        CrossFitted(lambda m=m: m("u", CalibrateOptions(map=kind)), evidence).whole
+        for m in (Snap, Unblended)
+    )
     some = evidence.conditions[Key("test", "fog", 3)]
     surer = Batch({**some.outputs, LOGITS: 3.0 * some.logits}, some.y)
     np.testing.assert_array_equal(alone.score(some), alone.score(surer))

@@ -10,13 +10,15 @@ import pytest
 from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import load_dataset
 from snapcli.errors import UsageError
+from snapcli.graph.reader import read_tflite
+from snapcli.methods.table import GROUPS, TABLE
 from snapcli.models.activations import load_model
+from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.models.variants.catalogue import KINDS
 from snapcli.runs import Run, create_run
 from snapcli.stages import variants
 from snapcli.stages.recipe import CONFIG
-from snapcli.stages.variants import names, variant
+from snapcli.stages.variants import variant
 
 from ...conftest import need
 from ..models.variants.test_networks import SMALL
@@ -56,8 +58,11 @@ def seen() -> list[tuple[int, int]]:
     return []
 
 
-def test_every_method_has_a_network() -> None:
-    assert set(names()) == set(KINDS)
+def test_every_method_that_trains_has_a_network() -> None:
+    for name in GROUPS["trained"]:
+        kind = TABLE[name].trains
+        assert kind is not None
+        assert kind.build(SMALL, (16, 16, 1), 10).output
 
 
 def test_hydra_learns_from_the_deep_ensemble_of_the_run(
@@ -77,6 +82,25 @@ def test_hydra_learns_from_the_deep_ensemble_of_the_run(
     integer = ensemble.int8(X)(X)["members"]
     assert integer.shape == members.shape
     assert np.abs(integer - members).max() < 0.2 * np.ptp(members)
+
+
+def test_what_is_priced_is_the_trained_network_if_there_is_one(run: Run) -> None:
+    data = variants.run_dataset(run)
+    plain = read_tflite(convert_int8(load_model(run.path("train/model.keras")), ["logits"], X))
+    found = variant(run, "hydra")
+    graph = int8_graph(run, "hydra", data, plain, plain.outputs["logits"])
+    values = graph.run(graph.tensors[graph.input].quantize(X), set(graph.outputs.values()))
+    members = [
+        graph.tensors[t].real(values[t]).reshape(len(X), -1)
+        for t in (graph.outputs[name] for name in sorted(graph.outputs))
+    ]
+    expected = found.int8(data.front_end(data.train.x))(X)["members"]
+    np.testing.assert_allclose(np.stack(members, axis=1), expected)
+    # Nobody waits for a training to learn what a network of this shape costs.
+    for name, count in (("early-exit", 3), ("qute", 3)):
+        built = int8_graph(run, name, data, plain, plain.outputs["logits"])
+        assert len(built.outputs) == count
+        assert run.state(f"variants/{name}").status == "missing"
 
 
 def test_an_interrupted_training_goes_on(run: Run, seen: list[tuple[int, int]]) -> None:

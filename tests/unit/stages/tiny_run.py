@@ -1,12 +1,14 @@
 """A run of a tiny int8 model that was attached, with data of its own, made without any stage."""
 
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.config import AttachOptions, Recipe, dump_recipe
+from snapcli.config import AttachOptions, CalibrateOptions, Recipe, dump_recipe
 from snapcli.data.dataset import Dataset, Split
 from snapcli.data.streams import build_stream
 from snapcli.graph.body import save_body
@@ -62,11 +64,18 @@ def tiny_run(runs: Path) -> Run:
     return run
 
 
-def calibrate(run: Run, kind: str) -> None:
-    """As a calibration that takes this map."""
+def calibrate(run: Run, kind: str, **options: Any) -> None:
+    """As a calibration with these options that takes this map."""
     with run.write("calibrate", after=("attach",)) as out:
         decision = tiny_monitor(kind).decision
-        write_json(out / CALIBRATION_FILE, {"device": decision_to_dict(decision)})
+        write_json(
+            out / CALIBRATION_FILE,
+            {
+                "options": asdict(replace(CalibrateOptions(), **options)),
+                "report": {"map": {"kind": kind}, "dev": {}},
+                "device": decision_to_dict(decision),
+            },
+        )
 
 
 def play(run: Run, split: str = "test", target: str = "qemu-m4") -> str:

@@ -1,7 +1,7 @@
 """Maps from (S, confidence) to U, the probability that the prediction is wrong.
 
-Each is fitted on dev data and is called on Features. The fixed-point twins are in
-fixedpoint/maps.py.
+Each is fitted on dev data and is called on Features; rank() orders inputs as U does. The
+fixed-point twins are in fixedpoint/maps.py.
 """
 
 from dataclasses import asdict

@@ -46,10 +46,14 @@ class GatedMap:
     gates: tuple[Gate, ...]
 
     def __call__(self, features: Features) -> Array:
+        return sigmoid(self.rank(features))
+
+    def rank(self, features: Features) -> Array:
+        """The logit of U, which still tells inputs apart where U has rounded to 1."""
         t = self.b0 + self.b2 * features.error_logit
         for gate in self.gates:
             t = t + gate.slope * np.maximum(0.0, _input(features, gate.input) - gate.theta)
-        return sigmoid(t)
+        return t
 
 
 def temperature() -> GatedMap:

@@ -19,7 +19,11 @@ class LogisticMap:
     b2: float
 
     def __call__(self, features: Features) -> Array:
-        return sigmoid(self.b0 + self.b1 * features.score + self.b2 * features.doubt)
+        return sigmoid(self.rank(features))
+
+    def rank(self, features: Features) -> Array:
+        """The logit of U, which still tells inputs apart where U has rounded to 1."""
+        return self.b0 + self.b1 * features.score + self.b2 * features.doubt
 
 
 def fit_logistic(

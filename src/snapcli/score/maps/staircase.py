@@ -32,6 +32,10 @@ class StaircaseMap:
         psi = self.gamma * features.score + (1 - self.gamma) * features.doubt
         return np.asarray(self.values)[np.searchsorted(self.breakpoints, psi, side="right")]
 
+    def rank(self, features: Features) -> Array:
+        """U itself: what lies on one step is one to this map."""
+        return self(features)
+
 
 def fit_isotonic(features: Features, wrong: NDArray[np.bool_]) -> StaircaseMap:
     """The paper's isotonic regression; gamma is the one with the best AUROC on dev."""

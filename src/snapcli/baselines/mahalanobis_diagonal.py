@@ -11,10 +11,10 @@ from snapcli.baselines.tuning import chosen_from, errors_found
 _SHRINKAGES = (0.0, 1e-4, 1e-3)
 
 
-class Mahalanobis(SinglePass):
+class MahalanobisDiagonal(SinglePass):
     """min over classes of sum_l w_l / d_l sum_i (a_i - mean_i)^2 / variance_i."""
 
-    name = "mahalanobis"
+    name = "mahalanobis-diagonal"
     source = (
         "Lee et al., A Simple Unified Framework for Detecting Out-of-Distribution Samples and "
         "Adversarial Attacks, 2018; diagonal, at SNAP's taps"

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import logsumexp
 
-from snapcli.baselines.ash import Ash, shaped
+from snapcli.baselines.ash_s import AshS
 from snapcli.baselines.method import FEATURES
 from tests.unit.made_evidence import last_layer, made_dev, made_evidence
+
+
+def shaped(x: np.ndarray, percentile: int) -> np.ndarray:
+    method = AshS(last_layer())
+    method.percentile_ = percentile
+    return method.shaped(x)
 
 
 def one_shaped(row: list[float], percentile: int) -> list[float]:
@@ -45,7 +51,7 @@ def test_an_input_without_any_activation_is_no_accident() -> None:
 
 
 def test_the_score_is_the_energy_of_shaped_features() -> None:
-    method, clean = Ash(last_layer()), made_evidence().clean
+    method, clean = AshS(last_layer()), made_evidence().clean
     method.fit(made_evidence().train, made_dev())
     assert method.tuning_ is not None
     percentile = method.tuning_.chosen["percentile"]

@@ -7,18 +7,20 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
-from snapcli.baselines.mahalanobis import Mahalanobis
+from snapcli.baselines.mahalanobis_diagonal import MahalanobisDiagonal
 from snapcli.baselines.method import LOGITS, Batch, Dev
 from tests.unit.made_evidence import CLASSES, TAPS, made_dev, made_evidence
 
 
-def fitted() -> Mahalanobis:
-    method = Mahalanobis(TAPS)
+def fitted() -> MahalanobisDiagonal:
+    method = MahalanobisDiagonal(TAPS)
     method.fit(made_evidence().train, made_dev())
     return method
 
 
-def at(method: Mahalanobis, shrinkage: float, weights: tuple[float, ...]) -> Mahalanobis:
+def at(
+    method: MahalanobisDiagonal, shrinkage: float, weights: tuple[float, ...]
+) -> MahalanobisDiagonal:
     method.shrinkage_, method.weights_ = shrinkage, weights
     return method
 
@@ -69,7 +71,11 @@ def test_units_of_the_channels_do_not_matter(scale: list[float], offset: list[fl
         other = batch.outputs[TAPS[0]] * scale + offset
         return Batch({LOGITS: batch.logits, TAPS[0]: other}, batch.y)
 
-    evidence, plain, rescaled = made_evidence(), Mahalanobis(TAPS[:1]), Mahalanobis(TAPS[:1])
+    evidence, plain, rescaled = (
+        made_evidence(),
+        MahalanobisDiagonal(TAPS[:1]),
+        MahalanobisDiagonal(TAPS[:1]),
+    )
     dev = Dev(evidence.dev.clean, {})
     plain.fit(evidence.train, dev)
     rescaled.fit(changed(evidence.train), Dev(changed(dev.clean), {}))
@@ -86,7 +92,7 @@ def test_a_class_without_examples_has_no_mean() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2 * 2
     x = rng.normal(0, 1, (40, 3)) + 10 * y[:, None]
-    method = Mahalanobis(["tap"])
+    method = MahalanobisDiagonal(["tap"])
     batch = of_tap(x, y)
     method.fit(batch, Dev(batch, {}))
     between = of_tap(np.full((1, 3), 10.0), np.zeros(1, np.int64))
@@ -98,7 +104,7 @@ def test_a_channel_that_never_changes_is_no_division_by_zero() -> None:
     x = rng.normal(0, 1, (60, 3))
     x[:, 1] = 4.0
     batch = of_tap(x, np.arange(60) % 3)
-    method = Mahalanobis(["tap"])
+    method = MahalanobisDiagonal(["tap"])
     method.fit(batch, Dev(batch, {}))
     for shrinkage in (0.0, 1e-3):
         assert np.all(np.isfinite(at(method, shrinkage, (1.0,)).score(batch)))
@@ -110,7 +116,7 @@ def test_channels_far_from_zero_lose_no_digits() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
     x = rng.normal(0, 1, (90, 4)) + y[:, None]
-    near, far = Mahalanobis(["tap"]), Mahalanobis(["tap"])
+    near, far = MahalanobisDiagonal(["tap"]), MahalanobisDiagonal(["tap"])
     near.fit(of_tap(x, y), Dev(of_tap(x, y), {}))
     far.fit(of_tap(x + 1e6, y), Dev(of_tap(x + 1e6, y), {}))
     found = at(far, 0.0, (1.0,)).score(of_tap(x + 1e6, y))

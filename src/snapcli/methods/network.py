@@ -1,0 +1,31 @@
+"""What methods must know of a network that they look at."""
+
+from typing import Protocol
+
+from snapcli.baselines.last_layer import LastLayer
+from snapcli.baselines.method import SURPRISAL
+
+
+class Network(Protocol):
+    """taps: the blocks whose pooled channels it shows; last: None where its logits do not come
+    from a plain layer of weights; own_head: the kind of the run's heads, heads: the kinds of
+    further ones that it shows surprisals of. is_integer: whether it shows U as the device has it;
+    shows_activations: whether more comes out of it than logits, surprisals and U."""
+
+    @property
+    def taps(self) -> tuple[str, ...]: ...
+    @property
+    def last(self) -> LastLayer | None: ...
+    @property
+    def own_head(self) -> str: ...
+    @property
+    def heads(self) -> tuple[str, ...]: ...
+    @property
+    def is_integer(self) -> bool: ...
+    @property
+    def shows_activations(self) -> bool: ...
+
+
+def surprisal_by(kind: str) -> str:
+    """The output that holds the surprisals of further heads of that kind."""
+    return f"{SURPRISAL} {kind}"
