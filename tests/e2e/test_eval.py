@@ -79,3 +79,59 @@ def test_heads_of_another_kind_say_the_same_in_int8(workspace: Workspace) -> Non
         for tap in range(len(further[kind])):
             assert spearmanr(seen[name][:, tap], rounded[name][:, tap]).statistic > 0.9
     assert not np.allclose(seen[surprisal_by("student-t")], seen["surprisal"])
+
+
+# ---- As the run was calibrated ----------------------------------------------
+
+ODD = (
+    *("--map", "gated-taps", "--third", "energy", "--alpha", "0.2", "--weights", "uniform"),
+    *("--no-balanced", "--threshold", "risk", "--limit", "40"),
+)
+QUICK = ("--replicates", "2", "--streams", "0", "--json")
+
+
+def close(found: object, expected: object, within: float) -> None:
+    """Both {pooled, per_cell, clean: {auroc: ...}}."""
+    for part in ("pooled", "per_cell", "clean"):
+        ours, theirs = found[part]["auroc"], expected[part]["auroc"]  # type: ignore[index]
+        assert ours["value"] == pytest.approx(theirs, abs=within, nan_ok=True), part
+
+
+def test_the_row_of_the_run_is_the_run_s(workspace: Workspace) -> None:
+    """Weights, alpha, balance, third input, map, limit, and what a promise holds out: in float to
+    the last bit what calibrate says, in integers what quantize says but for the device's steps."""
+    assert workspace.snap("calibrate", *ODD).code == 0
+    assert workspace.snap("quantize").code == 0
+    names = ("--methods", "snap-s,snap-logistic,temperature")
+    report = workspace.snap("eval", *names, "--on", "float,int8", *QUICK).json
+    assert report["limit"] == 40
+    rows = {
+        source: {m["name"]: m["errors"] for m in found["methods"]}
+        for source, found in report["sources"].items()
+    }
+    calibrated = json.loads((workspace.run / "calibrate" / "calibration.json").read_text())
+    said = calibrated["report"]["detection"]["errors"]
+    close(rows["float"]["snap"], said["U"], 0.0)
+    close(rows["float"]["snap-s"], said["S"], 0.0)
+    close(rows["float"]["max-probability"], said["max-probability"], 0.0)
+    integer = json.loads((workspace.run / "quantize" / "report.json").read_text())
+    said = integer["detection"]["errors"]
+    close(rows["int8"]["snap"], said["U"], 0.01)
+    close(rows["int8"]["snap-s"], said["S"], 1e-6)
+    # The options matter: another map, with nothing else changed, is another row.
+    assert rows["float"]["snap-logistic"] != rows["float"]["snap"]
+
+    few = ("--limit", "40", "--replicates", "2", "--streams", "0", "--json")
+    ablated = workspace.snap("ablate", "quant", *few).json
+    own = next(row for row in ablated["judged"] if row["name"] == ablated["reference"])
+    assert own["map"] == "gated-taps"
+    assert own["figures"]["errors"]["pooled"]["auroc"]["value"] == pytest.approx(
+        rows["int8"]["snap"]["pooled"]["auroc"]["value"], abs=1e-12
+    )
+
+
+def test_eval_needs_a_calibration_and_goes_with_it(workspace: Workspace) -> None:
+    (workspace.run / "calibrate" / "calibration.json").write_text("{}")
+    refused = workspace.snap("eval", "--methods", "entropy", *QUICK)
+    assert refused.code == 4
+    assert "snap calibrate" in refused.error()[1]

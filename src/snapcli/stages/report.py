@@ -17,7 +17,7 @@ from snapcli.errors import ArtifactError, SnapError
 from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
 from snapcli.report.page import page
 from snapcli.runs import Run, disk_errors, folder_of, read_json, whole_file
-from snapcli.stages import bench_report, eval_report, export_c, stream
+from snapcli.stages import bench_report, cost, eval_report, export_c, stream
 from snapcli.stages.deployed import deployed
 from snapcli.stages.recipe import CONFIG, run_recipe
 from snapcli.targets import load_target
@@ -26,7 +26,6 @@ STAGE, FILE = "report", "index.html"
 SOURCES = ("float", "int8", "device")
 # As eval thins its streams.
 _STREAM_POINTS = 1000
-_COST_SCHEMA = 1
 _Q16, _Q24 = 2**16, 2**24
 
 
@@ -81,7 +80,7 @@ class _Reader:
             dataset=recipe.attach.data if run.is_attached else recipe.train.dataset,
             missing=self.missing,
             evaluation=evaluation,
-            cost=self._json("cost", "cost/cost.json", _COST_SCHEMA),
+            cost=self._json("cost", "cost/cost.json", cost.SCHEMA),
             taps=None if run.is_attached else self._json("taps", "taps/taps.json"),
             detection=self._detection(),
             sizes=self._of_targets("flash", self._size),

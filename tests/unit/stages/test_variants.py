@@ -18,7 +18,7 @@ from snapcli.models.tensorflow import require_tensorflow
 from snapcli.runs import Run, create_run
 from snapcli.stages import variants
 from snapcli.stages.recipe import CONFIG
-from snapcli.stages.variants import variant
+from snapcli.stages.variants import int8_graph, variant
 
 from ...conftest import need
 from ..models.variants.test_networks import SMALL
