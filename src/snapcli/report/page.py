@@ -447,13 +447,17 @@ def _made(contents: Contents) -> str:
 
 
 def _versions(made: Sequence[Made]) -> str:
-    """Once where all stages agree, else with the stages."""
-    by_package: dict[str, dict[str, list[str]]] = {}
+    """Once where all stages agree, else with the stages; tools with the flags they were given."""
+    by_name: dict[str, dict[str, list[str]]] = {}
+    flags: dict[str, dict[str, None]] = {}
     for one in made:
-        for package, version in one.versions.items():
-            by_package.setdefault(package, {}).setdefault(version, []).append(one.stage)
+        tools = {name: tool["version"] for name, tool in one.tools.items()}
+        for name, version in {**one.versions, **tools}.items():
+            by_name.setdefault(name, {}).setdefault(version, []).append(one.stage)
+        for name, tool in one.tools.items():
+            flags.setdefault(name, {}).update(dict.fromkeys(tool["flags"]))
     items = [
-        tag("dt", text(package))
+        tag("dt", text(name))
         + tag(
             "dd",
             text(
@@ -461,8 +465,9 @@ def _versions(made: Sequence[Made]) -> str:
                 if len(versions) == 1
                 else "; ".join(f"{v} ({', '.join(stages)})" for v, stages in versions.items())
             ),
+            *(tag("code", text(line)) for line in flags.get(name, ())),
         )
-        for package, versions in by_package.items()
+        for name, versions in by_name.items()
     ]
     return tag("dl", *items, class_="versions")
 

@@ -92,7 +92,12 @@ def contents(evaluation: Any) -> Contents:
         ablations=[{"title": "Ranks", "columns": ["rank", "AUROC"], "rows": [[0, 0.8], [8, 0.9]]}],
         made=[
             Made("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
-            Made("bench/x", "stale: x", "snap run digits", None, {"numpy": "1"}, {"b": "def456"}),
+            replace(
+                Made(
+                    "bench/x", "stale: x", "snap run digits", None, {"numpy": "1"}, {"b": "def456"}
+                ),
+                tools={"a-compiler": {"version": "12.2", "flags": ["-O2", "-O2 -g"]}},
+            ),
         ],
         recipe="[train]\nseed = 3",
     )
@@ -174,6 +179,7 @@ def test_everything_else_is_shown(text: str) -> None:
         "seed = 3",
     ):
         assert expected in words
+    assert "<dt>a-compiler</dt><dd>12.2<code>-O2</code><code>-O2 -g</code></dd>" in text
 
 
 def test_one_source_is_seen(text: str) -> None:
