@@ -322,28 +322,30 @@ def _device(contents: Contents) -> str:
 
 
 def _severity(source: Mapping[str, Any], looks: Looks) -> str:
-    if not curves.severities_of(source):
-        return ""
-    shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
-    legend = looks.legend(shown)
-    words = (
-        "Positive class: a wrong answer; mean over the types of a severity. The more answers are "
-        "wrong, the higher AUPR is for any score."
-    )
-    figures = [
-        _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
-        _figure(
-            curves.by_severity(source, "auroc", "AUROC", looks),
-            "AUROC",
-            "Positive class: a wrong answer. Bands: 95 % intervals.",
-            legend,
-        ),
-    ]
+    """Curves where types have a scale of severities, and every type."""
+    figures = []
+    if curves.severities_of(source):
+        shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
+        legend = looks.legend(shown)
+        words = (
+            "Positive class: a wrong answer; mean over the types of a severity. The more answers "
+            "are wrong, the higher AUPR is for any score."
+        )
+        figures += [
+            _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
+            _figure(
+                curves.by_severity(source, "auroc", "AUROC", looks),
+                "AUROC",
+                "Positive class: a wrong answer. Bands: 95 % intervals.",
+                legend,
+            ),
+        ]
     if any(m["by_type"] for m in drawn(source)):
-        words = "AUROC, mean over severities. Dots with intervals, thin marks: all other methods."
+        mean = "mean over severities" if figures else "each type in its one severity"
+        words = f"AUROC, {mean}. Dots with intervals, thin marks: all other methods."
         both = looks.legend([m["name"] for m in pair(source)])
         figures.append(_figure(rows.by_type(source, looks), "By corruption type", words, both))
-    return _grid(*figures)
+    return _grid(*figures) if figures else ""
 
 
 def _taps(contents: Contents) -> str:
