@@ -29,7 +29,7 @@ from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.own import with_taps
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.score.calibration import judge
+from snapcli.score.calibration import CONFIDENCE, evaluate, fit_map
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import Features
@@ -71,14 +71,12 @@ class Subject:
     evaluation: Evaluation
     found: dict[Key, dict[str, np.ndarray]]
 
-    def predicted(self, key: Key) -> np.ndarray:
-        return self.found[key]["logits"].argmax(axis=-1)
-
     def wrong(self, key: Key) -> np.ndarray:
-        return np.asarray(self.predicted(key) != self.evaluation.labels(key))
+        answers = self.found[key]["logits"].argmax(axis=-1)
+        return np.asarray(answers != self.evaluation.labels(key))
 
-    def judged(self, kind: str, scores: Scores) -> Figures:
-        """By a map of this kind over S, the weighted sum of the taps."""
+    def judged(self, scores: Scores, by: str = "U") -> Figures:
+        """By the gated map over S, the weighted sum of the taps, or by max-probability."""
         weights = tap_weights(scores[CLEAN], "inverse-variance")
         logits = {key: self.found[key]["logits"].astype(np.float64) for key in scores}
         t = fit_temperature(logits[CLEAN], self.evaluation.dataset.dev.y)
@@ -86,9 +84,10 @@ class Subject:
             key: Features(e @ weights, error_logit(logits[key], t), doubt(logits[key], t, 0.5), e)
             for key, e in scores.items()
         }
-        predicted = {key: self.predicted(key) for key in scores}
-        dev, test = (conditions(features, predicted, self.evaluation, s) for s in ("dev", "test"))
-        found = {"dev": judge(kind, dev, dev), "test": judge(kind, dev, test)}
+        dev, test = (conditions(features, logits, self.evaluation, s) for s in ("dev", "test"))
+        fitted = fit_map("gated", dev, dev.types())
+        judged = (("dev", dev), ("test", test))
+        found = {name: evaluate(fitted, dev, on, {}).errors[by] for name, on in judged}
         return {(s, part): getattr(found[s], part).auroc for s in found for part in GOALS}
 
 
@@ -142,11 +141,11 @@ def surprise(subject: Subject, options: TrainOptions) -> Scores:
 def report(subject: Subject) -> int:
     """Prints the figures and the verdict; how many goals are missed."""
     rows = {"ceiling": ceiling(subject)}
-    plain = subject.judged("temperature", rows["ceiling"])
+    plain = subject.judged(rows["ceiling"], CONFIDENCE)
     others = [f"Mahalanobis {block}" for block in ("stage2", "stage3")]
     rows |= {name: distances(subject, name.split()[1]) for name in others}
     rows |= {name: surprise(subject, options) for name, options in HEADS.items()}
-    judged = {name: subject.judged("gated", scores) for name, scores in rows.items()}
+    judged = {name: subject.judged(scores) for name, scores in rows.items()}
     gains = {name: {k: found[k] - plain[k] for k in plain} for name, found in judged.items()}
     right = 100 * (1 - subject.wrong(Key("test", "clean")).mean())
     title = f"{subject.name}: accuracy {right:.1f} %, {subject.evaluation.limit} per condition"

@@ -9,12 +9,12 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from snapcli import toolchain
+from snapcli import toolchain, used
 from snapcli.cache import cache_dir
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.errors import ArtifactError, ToolchainError, UsageError
@@ -72,7 +72,7 @@ def cmsis_nn_dir(given: Path | None) -> Path:
 
 def cached_cmsis_nn() -> Path | None:
     """The copy in the cache, or None where it is missing or damaged."""
-    folder = cache_dir() / f"cmsis-nn-{CMSIS_NN_VERSION}"
+    folder = _cached()
     try:
         lines = (folder / _SUMS).read_text("utf-8").splitlines()
         intact = all(
@@ -84,12 +84,16 @@ def cached_cmsis_nn() -> Path | None:
     return folder if lines and intact else None
 
 
+def _cached() -> Path:
+    return cache_dir() / f"cmsis-nn-{CMSIS_NN_VERSION}"
+
+
 def fetch_cmsis_nn() -> Path:
     """Download the wheel, check it, put its CMSIS-NN into the cache in place of what is there.
 
     The cache changes by one renaming, so that a fetch that is killed leaves it as it was.
     """
-    final = cache_dir() / f"cmsis-nn-{CMSIS_NN_VERSION}"
+    final = _cached()
     with _written(final.parent) as folder:
         wheel = _download(folder)
         tree = folder / "tree"
@@ -110,8 +114,15 @@ def cmsis_nn_files(folder: Path) -> dict[str, str]:
     # A user's own copy may keep the licence elsewhere.
     paths += [folder / _LICENCE_NAME] if (folder / _LICENCE_NAME).is_file() else []
     files = {f"{CMSIS_NN}/{p.relative_to(folder)}": p.read_text("utf-8", "replace") for p in paths}
+    used.note(CMSIS_NN, version=CMSIS_NN_VERSION if folder == _cached() else _own_copy(files))
     ours = sorted((toolchain.firmware_dir() / CMSIS_NN).glob("*.[ch]"))
     return files | {path.name: path.read_text("utf-8") for path in ours}
+
+
+def _own_copy(files: Mapping[str, str]) -> str:
+    """Arm's sources do not say their version; that of a user's folder is what it holds."""
+    digest = hashlib.sha256("".join(files[name] for name in sorted(files)).encode())
+    return f"own copy, sha256 {digest.hexdigest()[:16]}"
 
 
 def snapuq_files() -> dict[str, str]:

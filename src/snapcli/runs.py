@@ -17,12 +17,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from snapcli import used
 from snapcli.errors import ArtifactError, SnapError
 from snapcli.jsontext import dumps
+from snapcli.versions import tools, versions
 
 SCHEMA = 1
 MANIFEST = "run.json"
@@ -45,7 +46,6 @@ _COMMANDS = {
 }
 DEFAULT_RUNS_DIR = "runs"
 _PER_TARGET = ("export-c", "export-tflm", "flash", "bench", "stream")
-_PACKAGES = ("snap-uq", "numpy", "scikit-learn", "ai-edge-litert", "tensorflow", "tf_keras")
 
 Writer = Callable[[Path], None]
 """Writes a file of that name, whatever its suffix says."""
@@ -68,6 +68,7 @@ class Run:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._manifest = _read_manifest(root)
+        self._opened = used.mark()
         self._mend()
 
     @property
@@ -292,16 +293,32 @@ class Run:
                 raise
         return paths[suffixes[-1]]
 
+    def add_tools(self, stage: str) -> None:
+        """Records tools that a stage has used since it was recorded, such as a flasher."""
+        record = self._manifest["stages"][stage]
+        self._put(stage, {**record, "tools": record.get("tools", {}) | self._used()})
+
     def _record(
         self, stage: str, after: tuple[str, ...], outputs: dict[str, str], seed: int | None
     ) -> None:
+        # What made the things that it read has shaped it, too; of two versions, the nearest.
+        read = (self.record(before) or {} for before in sorted(after, key=_rank))
+        behind = {name: tool for one in read for name, tool in one.get("tools", {}).items()}
         record = {
             "inputs": {before: self.digest(before) for before in after},
             "outputs": outputs,
             "seed": seed,
-            "versions": _versions(),
+            "versions": versions(),
+            "tools": behind | self._used(),
             "argv": [Path(sys.argv[0]).name, *sys.argv[1:]],
         }
+        self._put(stage, record)
+
+    def _used(self) -> dict[str, Any]:
+        """Tools that ran since this run was opened."""
+        return tools(used.uses_since(self._opened))
+
+    def _put(self, stage: str, record: dict[str, Any]) -> None:
         manifest = {**self._manifest, "stages": {**self._manifest["stages"], stage: record}}
         _write_manifest(self.root, manifest)
         self._manifest = manifest
@@ -504,13 +521,3 @@ def disk_errors(where: Path, option: str = "--runs-dir") -> Iterator[None]:
             f"cannot write {error.filename or where}: {os.strerror(error.errno or 0)}",
             f"Free some space, or choose another place with {option}.",
         ) from None
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

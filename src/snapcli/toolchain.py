@@ -1,4 +1,4 @@
-"""The only place that starts the compiler, its companions, the emulator, flashers and pip."""
+"""The only place that starts the compiler, its companions, the emulator, flashers, git and pip."""
 
 import ctypes
 import errno
@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from snapcli import used
 from snapcli.assets import asset_dir
 from snapcli.errors import ConfigError, DeviceError, ToolchainError, UsageError
 from snapcli.targets import LIMITS, Target
@@ -28,6 +29,7 @@ QEMU = "qemu-system-arm"
 CC = "cc"
 OPENOCD = "openocd"
 ST_FLASH, ST_INFO = "st-flash", "st-info"
+GIT = "git"
 
 _APT = {
     QEMU: "sudo apt-get install qemu-system-arm",
@@ -44,6 +46,7 @@ _COMPILE_FLAGS = (
 )
 RUN_S = 600
 LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
+_GIT_S = 10.0
 _ENDING_S = 2.0
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _COMPLAINT = re.compile(
@@ -65,6 +68,12 @@ _SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _LINK_FLAGS = (
     *("-nostartfiles", "--specs=nano.specs"),
     *("-Wl,--gc-sections", "-Wl,--orphan-handling=error", "-Wl,--fatal-warnings"),
+)
+
+# What names a file, a symbol or a value of a build's own says nothing of how it was compiled.
+_NAMING = (
+    *("-c", "-o", "-D", "-I", "-T", "-ffile-prefix-map=", "-Wl,-Map=", "-Wl,--defsym="),
+    *("-Wl,-u,", "-Wl,-e,"),
 )
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
@@ -127,6 +136,29 @@ def tool_version(name: str) -> str:
     line = (done.stdout or done.stderr).partition("\n")[0]
     found = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
     return found[0] if found else line.strip()
+
+
+def git_commit(root: Path) -> str | None:
+    """The commit that is checked out at root, with -dirty if tracked files were changed; None
+    where git is missing or refuses."""
+    # Named, so that no other repository is taken for it, not even by a hook that calls us.
+    place = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
+    options = ["--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    try:
+        done = subprocess.run(
+            [GIT, *place, "describe", *options],
+            cwd=root,
+            env={key: value for key, value in os.environ.items() if not key.startswith("GIT_")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_GIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
 
 
 def newlib() -> bool:
@@ -369,6 +401,8 @@ def build_semihosted(
 
 def run_program(command: Sequence[str], folder: Path) -> None:
     """Run a program of ours to its end, in a folder of its own files."""
+    if command[0] == QEMU:
+        _note_emulator(command[1:])
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=RUN_S
@@ -398,6 +432,7 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
     arguments = ["-M", emulated_machine(target), "-nographic", "-icount", "shift=0"]
     arguments += ["-serial", "pty"]
     arguments += ["-monitor", "none", "-semihosting", "-kernel", str(elf)]
+    _note_emulator(arguments)
     return subprocess.Popen(
         [find_tool(QEMU), *arguments],
         stdin=subprocess.DEVNULL,
@@ -407,6 +442,10 @@ def start_emulator(target: Target, elf: Path) -> subprocess.Popen[str]:
         start_new_session=True,
         preexec_fn=(lambda: kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)) if kernel else None,
     )
+
+
+def _note_emulator(arguments: Sequence[str]) -> None:
+    used.note(QEMU, arguments[: arguments.index("-kernel")])
 
 
 def run_flasher(
@@ -494,6 +533,9 @@ def _run(
     command: Sequence[str], target: Target | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a tool to its end; a failure becomes one sentence."""
+    if command[0] in (GCC, CC) and "-o" in command:
+        flags = [part for part in command if part.startswith("-")]
+        used.note(command[0], [flag for flag in flags if not flag.startswith(_NAMING)])
     result = subprocess.run(
         [find_tool(command[0]), *command[1:]],
         cwd=cwd,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snapcli.cli import render
 from snapcli.data.files import catalogue
 from snapcli.data.files.catalogue import SOURCES, Source
 from tests.conftest import snap
@@ -253,7 +254,20 @@ def test_info_of_a_published_data_set(mine: Path) -> None:
     assert found["ood"] == {"fashion-mnist": 30}
     assert len(found["corruptions"]) == 15
     assert found["published_corruptions"] == ["fog", "zigzag"]
+    assert found["severities"]["fog"] == found["severities"]["zigzag"] == 1
+    assert sorted(found["severities"].values()) == [1, 1] + 13 * [5]
     assert found["notes"] == []
+    told = snap("data", "info", "mnist", "--data-dir", str(mine)).out
+    assert re.search(r"of one severity on test +│? *fog, zigzag", told)
+
+
+def test_accuracy_of_types_with_one_severity_has_no_number() -> None:
+    assert render.by_severity({"0": 0.5}) == [("accuracy, corrupted (one severity)", "50.0 %")]
+    assert render.by_severity({"0": 0.5, "1": 0.9, "5": 0.6}, labelled=False) == [
+        ("same answers, severity 1 - 5", "90.0 % / 60.0 %"),
+        ("same answers, corrupted (one severity)", "50.0 %"),
+    ]
+    assert render.by_severity({}) == []
 
 
 def test_info_as_tables(copies: Path) -> None:

@@ -1,5 +1,6 @@
 """Real images on boards that are not there, by the program as its user starts it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,8 @@ def test_the_image_that_was_built_is_the_image_on_the_board(
     image = (exported.run / "build/small-mcu/firmware.bin").read_bytes()
     assert desk.memory().read_bytes()[: len(image)] == image
     assert outcome.json["written_bytes"] == len(image)
+    recorded = json.loads((exported.run / "run.json").read_text())["stages"]["flash/small-mcu"]
+    assert recorded["tools"][outcome.json["flasher"]]["version"]
     # A board's image begins with the stack's end, in RAM, and code in flash.
     assert int.from_bytes(image[:4], "little") >> 28 == 0x2
     assert int.from_bytes(image[4:8], "little") >> 20 == 0x080

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from snapcli.fixedpoint import ConvS8
 from snapcli.graph.monitor import load_monitor
 from snapcli.stages.export_c import our_firmware
 from snapcli.targets import load_target
+from snapcli.toolchain import tool_version
+from snapcli.versions import snap_commit
 from tests.conftest import INPUTS, STAGES, Finished, Workspace
 
 ARTIFACTS = (
@@ -87,6 +90,31 @@ def test_the_manifest_knows_seed_versions_and_hashes(finished: Finished) -> None
     assert {"python", "numpy", "tensorflow"} <= set(train["versions"])
     assert {"train/model.keras", "train/heads.npz", "config.toml"} <= set(train["outputs"])
     assert set(manifest["stages"]["quantize"]["inputs"]) == {"train", "calibrate"}
+
+
+def test_the_manifest_knows_what_shaped_each_stage(finished: Finished) -> None:
+    stages = read(finished.workspace, "run.json")["stages"]
+    commit = (snap_commit() or "").removesuffix("-dirty")
+    for record in stages.values():
+        assert record["versions"]["snap-uq"] == version("snap-uq")
+        assert record["versions"].get("commit", "").removesuffix("-dirty") == commit
+    assert stages["train"]["tools"] == stages["quantize"]["tools"] == {}
+    names = {"kernels", "arm-none-eabi-gcc", "qemu-system-arm"}
+    cpu = " ".join(load_target("qemu-m4").cpu_flags)
+    for stage in ("export-c", "flash", "bench"):
+        tools = stages[f"{stage}/qemu-m4"]["tools"]
+        assert set(tools) == (names if stage != "export-c" else names - {"qemu-system-arm"})
+        assert tools["kernels"] == {"version": "snap", "flags": []}
+        compiler = tools["arm-none-eabi-gcc"]
+        assert compiler["version"] == tool_version("arm-none-eabi-gcc")
+        assert compiler["flags"][0].startswith(f"{cpu} -std=c11 -O2")
+        assert str(finished.workspace.runs) not in json.dumps(tools)
+    # What bench times is what flash built.
+    built, benched = (stages[f"{stage}/qemu-m4"]["tools"] for stage in ("flash", "bench"))
+    assert built["arm-none-eabi-gcc"] == benched["arm-none-eabi-gcc"]
+    assert any("--specs=nano.specs" in line for line in built["arm-none-eabi-gcc"]["flags"])
+    assert benched["qemu-system-arm"]["version"] == tool_version("qemu-system-arm")
+    assert "-icount shift=0" in benched["qemu-system-arm"]["flags"][0]
 
 
 def test_train_reports_accuracy_and_the_surprisal_of_each_tap(finished: Finished) -> None:

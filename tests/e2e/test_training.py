@@ -1,5 +1,6 @@
 """What training promises: who shapes the backbone, the same result again, and Ctrl-C."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +369,15 @@ def test_what_cannot_be_simulated_is_named(
     trainer = Trainer(backbone, backbone.taps(("a:b",)), few, TrainOptions(epochs=1, qat=1.0))
     with pytest.raises(ConfigError, match="int8 cannot be simulated in nets_of_mine:build"):
         trainer.run_epoch()
+
+
+def test_the_record_names_what_simulates_int8(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "runs")
+    outcome = workspace.snap("train", "--epochs", "1", "--taps", "P", "--qat")
+    assert outcome.code == 0, outcome.err
+    record = json.loads((workspace.run / "run.json").read_text())["stages"]["train"]
+    names = ("tensorflow", "tf_keras", "tensorflow-model-optimization", "scikit-learn", "numpy")
+    assert {name: record["versions"][name] for name in names} == {n: version(n) for n in names}
 
 
 # ---- Ctrl-C -----------------------------------------------------------------

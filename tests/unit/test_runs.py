@@ -25,6 +25,7 @@ from snapcli.runs import (
     sha256,
     write_json,
 )
+from snapcli.used import note
 
 
 @pytest.fixture
@@ -254,7 +255,67 @@ def test_a_finished_stage_is_done_and_recorded(run: Run) -> None:
         for name in ("deep/more.txt", "result.txt")
     }
     assert set(record["inputs"]) == {"train", "calibrate"}
-    assert record["versions"]["numpy"]
+    assert {"python", "snap-uq", "numpy"} <= set(record["versions"])
+
+
+def tools_of(run: Run, stage: str) -> dict[str, Any]:
+    return {name: tool["version"] for name, tool in (run.record(stage) or {})["tools"].items()}
+
+
+def test_a_record_names_the_tools_that_ran_since_the_run_was_opened(run: Run) -> None:
+    note("an-older-tool", version="1")
+    again = Run(run.root)
+    put(again, "train")
+    note("a-compiler", ["-O2"], "12")
+    put(again, "calibrate", ("train",))
+    assert tools_of(again, "train") == {}
+    assert (again.record("calibrate") or {})["tools"] == {
+        "a-compiler": {"version": "12", "flags": ["-O2"]}
+    }
+
+
+def test_tools_behind_what_a_stage_read_are_named_too_the_nearest_first(run: Run) -> None:
+    def made(stage: str, after: tuple[str, ...], *tools: tuple[str, str]) -> None:
+        again = Run(run.root)  # as another process would
+        for name, version in tools:
+            note(name, version=version)
+        put(again, stage, after)
+
+    made("train", ())
+    made("export-c/qemu-m4", ("train",), ("a-compiler", "12"), ("kernels", "snap"))
+    made("flash/qemu-m4", ("export-c/qemu-m4",), ("a-compiler", "13"))
+    made("bench/qemu-m4", ("flash/qemu-m4", "export-c/qemu-m4", "train"), ("an-emulator", "7"))
+    found = tools_of(Run(run.root), "bench/qemu-m4")
+    assert found == {"a-compiler": "13", "kernels": "snap", "an-emulator": "7"}
+    assert tools_of(Run(run.root), "train") == {}
+
+
+def test_a_tool_that_comes_after_the_record_changes_nothing_else(run: Run) -> None:
+    chain(run)
+    before = run.record("export-c/qemu-m4")
+    note("a-flasher", version="2")
+    run.add_tools("export-c/qemu-m4")
+    again = Run(run.root)
+    assert again.record("export-c/qemu-m4") == {
+        **(before or {}),
+        "tools": {"a-flasher": {"version": "2", "flags": []}},
+    }
+    assert again.state("flash/qemu-m4").status == "done"
+
+
+def test_versions_and_tools_are_no_reason_to_be_stale(run: Run) -> None:
+    """Neither others than today's, nor none at all, as in runs of older versions."""
+    chain(run)
+    manifest = read_json(run.path(MANIFEST))
+    for record in manifest["stages"].values():
+        record["versions"] = {"python": "2.7"}
+        del record["tools"]
+    write_json(run.path(MANIFEST), manifest)
+    again = Run(run.root)
+    assert {state.status for state in again.states() if state.stage != "bench"} == {"done"}
+    again.add_tools("flash/qemu-m4")
+    put(again, "bench/qemu-m4", ("flash/qemu-m4",))
+    assert tools_of(again, "bench/qemu-m4") == {}
 
 
 def test_a_stage_that_never_ran_is_missing(run: Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 from snapcli import toolchain
 from snapcli.errors import ConfigError, ToolchainError, UsageError
 from snapcli.targets import load_target
+from snapcli.used import mark, uses_since
 
 needs_gcc = pytest.mark.skipif(
     shutil.which(toolchain.GCC) is None, reason=f"{toolchain.GCC} is not installed"
@@ -74,6 +75,22 @@ def test_a_core_has_no_firmware(tmp_path):
     with pytest.raises(UsageError, match=r"cortex-m33 is a core") as caught:
         build(tmp_path, target=load_target("cortex-m33"))
     assert "snap flash" in caught.value.hint
+
+
+@needs_gcc
+def test_a_build_notes_its_flags_and_no_path(tmp_path):
+    then = mark()
+    build(tmp_path)
+    uses = uses_since(then)
+    assert {use.name for use in uses} == {toolchain.GCC}
+    flags = [use.flags for use in uses]
+    cpu = " ".join(SMALL.cpu_flags)
+    assert all(line.startswith(cpu) for line in flags)
+    # Our program as any source, the port as small as can be, and the link.
+    compiled = [line for line in flags if "-O2" in line.split()]
+    assert sorted(line.endswith("-Os") for line in compiled) == [False, True]
+    assert [line for line in flags if "--specs=nano.specs" in line] == flags[len(compiled) :]
+    assert not any("/" in line or "-D" in line for line in flags)
 
 
 @needs_gcc

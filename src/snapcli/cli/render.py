@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapcli import console
 from snapcli.cli.timeline import peak, step_names, timeline
+from snapcli.report.words import UNGRADED
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
@@ -120,13 +121,18 @@ def notes(lines: Sequence[str]) -> None:
 
 
 def by_severity(accuracy: Mapping[str, float], labelled: bool = True) -> list[tuple[str, str]]:
-    """A row, if there are corruptions; the figures are means over all types."""
-    severities = list(accuracy)
-    if not severities:
-        return []
-    values = " / ".join(percent(value) for value in accuracy.values())
+    """A row, if there are corruptions; the figures are means over all types. Types that have one
+    severity have a row of their own."""
     what = "accuracy" if labelled else "same answers"
-    return [(f"{what}, severity {severities[0]} - {severities[-1]}", values)]
+    graded = {severity: value for severity, value in accuracy.items() if severity != UNGRADED}
+    rows = []
+    if graded:
+        ends = " - ".join(dict.fromkeys((min(graded), max(graded))))
+        values = " / ".join(percent(value) for value in graded.values())
+        rows.append((f"{what}, severity {ends}", values))
+    if UNGRADED in accuracy:
+        rows.append((f"{what}, corrupted (one severity)", percent(accuracy[UNGRADED])))
+    return rows
 
 
 def _parts(found: "Mapping[str, ErrorDetection]") -> dict[str, str]:
@@ -608,6 +614,8 @@ def data_info(report: "InfoReport") -> None:
     ]
     if report.published_corruptions:
         rows.append(("of them as published", ", ".join(report.published_corruptions)))
+    if single := [name for name, count in report.severities.items() if count == 1]:
+        rows.append(("of one severity on test", ", ".join(single)))
     console.pairs(f"data: {report.name}", rows)
     classes = [
         (name, *(f"{report.counts[split][name]:,}" for split in report.counts))

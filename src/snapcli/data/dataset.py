@@ -16,6 +16,8 @@ Inputs = NDArray[np.float32]
 """What a network takes: [n, height, width, channels]."""
 
 SEVERITIES = (1, 2, 3, 4, 5)
+# Of a corruption that was published in one strength: it has no place on the scale above.
+UNGRADED = 0
 # What the largest stored number stands for: images span [0, 1], sound [-1, 1).
 _FULL_SCALE = {np.dtype(np.uint8): 255.0, np.dtype(np.int16): 32768.0}
 
@@ -53,7 +55,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Published:
-    """Corrupted test examples as somebody published them, aligned with the test split."""
+    """Corrupted test examples as somebody published them, aligned with the test split.
+
+    severities: (UNGRADED,) where there is only one.
+    """
 
     severities: tuple[int, ...]
     read: Callable[[int], Raw]
@@ -110,6 +115,12 @@ class Dataset:
         """Inputs of varied training examples."""
         return self.augment_inputs(self.front_end(self.augment(x, rng)), rng)
 
+    def severities(self, split: str, corruption: str) -> tuple[int, ...]:
+        """Those that a corruption of dev or test examples has, mildest first; (UNGRADED,) where it
+        has one that is on no scale."""
+        published = self.published.get(corruption)
+        return published.severities if published and split == "test" else SEVERITIES
+
     def corrupted(
         self, x: Raw, corruption: str, severity: int, seed: int, split: str = "test"
     ) -> Raw:
@@ -123,10 +134,10 @@ class Dataset:
     def shifted(
         self, split: str, rows: NDArray[np.intp], corruption: str, severity: int, seed: int
     ) -> Raw:
-        """Corrupted examples of dev or test: published ones where the user has them."""
+        """Corrupted examples of dev or test, published ones where the user has them; severity:
+        one of severities(split, corruption)."""
         published = self.published.get(corruption)
         if published and split == "test":
-            # Where fewer severities were published, the nearest one stands in.
-            nearest = min(published.severities, key=lambda s: abs(s - severity))
-            return published.read(nearest)[rows]
+            assert severity in published.severities
+            return published.read(severity)[rows]
         return self.corrupted(self.split(split).x[rows], corruption, severity, seed, split)

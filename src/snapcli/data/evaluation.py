@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.dataset import SEVERITIES, Dataset, Inputs, Raw
+from snapcli.data.dataset import Dataset, Inputs, Raw
 from snapcli.data.files.features import cached
 
 # Dev and test draw different noise; neither depends on the seed of a run.
@@ -23,7 +23,8 @@ _SUBSET_SEED = 0
 
 @dataclass(frozen=True)
 class Key:
-    """split is dev, test or ood; condition is clean, a corruption type or the OOD set's name."""
+    """split is dev, test or ood; condition is clean, a corruption type or the OOD set's name;
+    severity is 0 for all but corruptions that have a scale."""
 
     split: str
     condition: str
@@ -48,12 +49,8 @@ class Evaluation:
         for split in _SEEDS:
             found.append(Key(split, "clean"))
             for name in self.dataset.corruptions:
-                found += [Key(split, name, s) for s in self._severities(split, name)]
+                found += [Key(split, name, s) for s in self.dataset.severities(split, name)]
         return (*found, *(Key("ood", name) for name in self.dataset.ood))
-
-    def _severities(self, split: str, corruption: str) -> tuple[int, ...]:
-        published = self.dataset.published.get(corruption)
-        return published.severities if published and split == "test" else SEVERITIES
 
     def rows(self, key: Key) -> NDArray[np.intp]:
         """Which examples of its split or OOD set a condition holds."""

@@ -1,11 +1,11 @@
 """A picture of a data set: examples with their labels, foreign ones, every corruption at every
-severity."""
+severity that it has."""
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from snapcli.data.dataset import SEVERITIES, Dataset, Raw, as_real
+from snapcli.data.dataset import UNGRADED, Dataset, Raw, as_real
 
 _CLASSES, _PER_CLASS = 20, 6
 _TILE = 80  # pixels that a tile is at least high
@@ -34,12 +34,17 @@ def draw_preview(dataset: Dataset) -> Image.Image:
         ]
         sections.append(("foreign examples", (), foreign))
     chosen = rng.integers(len(test), size=1)
-    corrupted = []
+    # A section for each scale.
+    corrupted: dict[tuple[int, ...], list[tuple[str, Raw]]] = {}
     for name in dataset.corruptions:
-        worse = [dataset.shifted("test", chosen, name, s, seed=0) for s in SEVERITIES]
-        corrupted.append((name, np.concatenate([test.x[chosen], *worse])))
-    heads = ("clean", *(f"severity {s}" for s in SEVERITIES))
-    sections.append(("corruptions", heads, corrupted))
+        severities = dataset.severities("test", name)
+        worse = [dataset.shifted("test", chosen, name, s, seed=0) for s in severities]
+        row = name, np.concatenate([test.x[chosen], *worse])
+        corrupted.setdefault(severities, []).append(row)
+    for severities, shown in corrupted.items():
+        one = severities == (UNGRADED,)
+        heads = ("clean", *("as published" if one else f"severity {s}" for s in severities))
+        sections.append(("corruptions of one severity" if one else "corruptions", heads, shown))
     return _page([(t, h, [(n, _tiles(dataset, x)) for n, x in rows]) for t, h, rows in sections])
 
 

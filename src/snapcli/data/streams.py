@@ -2,7 +2,7 @@
 
 ID 2000, then for each severity 1000 corrupted frames whose type changes every 200, with bursts of
 100 foreign frames in between: 7,400 frames. A stream is a plan; its frames are made a segment at a
-time when they are asked for.
+time when they are asked for. A corruption that has one severity shows that one, and says no number.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,9 @@ _SPLITS = ("dev", "test")
 
 @dataclass(frozen=True)
 class Segment:
-    """kind is clean, corrupted or foreign; condition the corruption type or the OOD set; rows the
-    examples of the split (or of the OOD set); first: the number of its first frame."""
+    """kind is clean, corrupted or foreign; condition the corruption type or the OOD set; severity
+    that of the frames, 0 where there is no scale; rows the examples of the split (or of the OOD
+    set); first: the number of its first frame."""
 
     kind: str
     condition: str
@@ -126,12 +127,14 @@ def build_stream(dataset: Dataset, split: str, seed: int) -> Stream:
     foreign = {name: _Deck(foreign_rows(dataset, name, split), rng) for name in dataset.ood}
     plan = [("clean", "clean", 0, deck.deal(CLEAN_FRAMES))]
     cycle = 0
-    for severity in SEVERITIES:
+    for step in SEVERITIES:
         for _ in range(CORRUPTED_FRAMES // CYCLE):
-            plan.append(("corrupted", types[cycle % len(types)], severity, deck.deal(CYCLE)))
+            name = types[cycle % len(types)]
+            severity = min(dataset.severities(split, name), key=lambda s: abs(s - step))
+            plan.append(("corrupted", name, severity, deck.deal(CYCLE)))
             cycle += 1
-        if severity < SEVERITIES[-1] and foreign:
-            name = list(foreign)[(severity - 1) % len(foreign)]
+        if step < SEVERITIES[-1] and foreign:
+            name = list(foreign)[(step - 1) % len(foreign)]
             plan.append(("foreign", name, 0, foreign[name].deal(FOREIGN_FRAMES)))
     return _laid_out(dataset, split, seed, plan)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from snapcli import used
 from snapcli.errors import InterruptedRunError, SnapError, sentences
 from snapcli.flashers.flasher import Flasher, Probe
 from snapcli.flashers.part import refuse_other_part
@@ -26,6 +27,7 @@ def put(target: Target, flasher: Flasher, probe: Probe, image: Path) -> Written:
     part = flasher.identify(probe)
     size = image.stat().st_size
     refuse_other_part(target, part, size)
+    used.note(flasher.name)
     try:
         flasher.write(probe, image)
         verified = flasher.verify(probe, image)

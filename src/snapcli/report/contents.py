@@ -41,7 +41,8 @@ class DeviceStream:
 
 @dataclass(frozen=True)
 class Made:
-    """A stage as the manifest has it. state: done, or what is wrong with it."""
+    """A stage as the manifest has it. state: done, or what is wrong with it. tools: {name:
+    {version, flags}}."""
 
     stage: str
     state: str
@@ -49,6 +50,7 @@ class Made:
     seed: int | None
     versions: Mapping[str, str]
     outputs: Mapping[str, str]
+    tools: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

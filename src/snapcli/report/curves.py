@@ -7,6 +7,7 @@ from snapcli.report.methods import BASE, Looks, drawn, our_name
 from snapcli.report.numbers import DASH, bounds, decimal, percent, spoken, value_of
 from snapcli.report.plot import Axis, Line, plot
 from snapcli.report.scale import around
+from snapcli.report.words import UNGRADED
 
 _POINTS = 80
 
@@ -84,8 +85,9 @@ def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks
 
 
 def severities_of(source: Mapping[str, Any]) -> list[str]:
+    """Those of types that have a scale, mildest first."""
     found = dict.fromkeys(s for m in drawn(source) for s in m["by_severity"])
-    return sorted(found)
+    return sorted(s for s in found if s != UNGRADED)
 
 
 def severity_word(severity: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from snapcli.report.methods import Looks, is_ours
 from snapcli.report.outcome import headlines
 from snapcli.report.table import HIGHER, LOWER, Column, Row, table
-from snapcli.report.words import figure_words
+from snapcli.report.words import OF_ONE_SEVERITY, UNGRADED, figure_words
 
 Json = Mapping[str, Any]
 Cells = Callable[[Json], list[Any]]
@@ -204,12 +204,17 @@ def _differences(source: Json, looks: Looks, title: str, part: str, keys: Sequen
 def _by(source: Json, looks: Looks, part: str, what: str) -> str:
     keys = sorted(_keys(source, part))
     figures = (("auroc", "AUROC"), ("aupr", "AUPR"))
-    columns = [Column(key.replace("_", " "), HIGHER, t) for _, t in figures for key in keys]
+    columns = [Column(_heading(key), HIGHER, t) for _, t in figures for key in keys]
 
     def cells(method: Json) -> list[Any]:
         return [_get(method[part], key, figure) for figure, _ in figures for key in keys]
 
     return _table(source, looks, f"Wrong answers by {what}", columns, cells)
+
+
+def _heading(key: str) -> str:
+    """Of a type or a severity."""
+    return OF_ONE_SEVERITY if key == UNGRADED else key.replace("_", " ")
 
 
 def _severity(source: Json, looks: Looks) -> tuple[str, str, str] | None:

@@ -322,28 +322,30 @@ def _device(contents: Contents) -> str:
 
 
 def _severity(source: Mapping[str, Any], looks: Looks) -> str:
-    if not curves.severities_of(source):
-        return ""
-    shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
-    legend = looks.legend(shown)
-    words = (
-        "Positive class: a wrong answer; mean over the types of a severity. The more answers are "
-        "wrong, the higher AUPR is for any score."
-    )
-    figures = [
-        _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
-        _figure(
-            curves.by_severity(source, "auroc", "AUROC", looks),
-            "AUROC",
-            "Positive class: a wrong answer. Bands: 95 % intervals.",
-            legend,
-        ),
-    ]
+    """Curves where types have a scale of severities, and every type."""
+    figures = []
+    if curves.severities_of(source):
+        shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
+        legend = looks.legend(shown)
+        words = (
+            "Positive class: a wrong answer; mean over the types of a severity. The more answers "
+            "are wrong, the higher AUPR is for any score."
+        )
+        figures += [
+            _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
+            _figure(
+                curves.by_severity(source, "auroc", "AUROC", looks),
+                "AUROC",
+                "Positive class: a wrong answer. Bands: 95 % intervals.",
+                legend,
+            ),
+        ]
     if any(m["by_type"] for m in drawn(source)):
-        words = "AUROC, mean over severities. Dots with intervals, thin marks: all other methods."
+        mean = "mean over severities" if figures else "each type in its one severity"
+        words = f"AUROC, {mean}. Dots with intervals, thin marks: all other methods."
         both = looks.legend([m["name"] for m in pair(source)])
         figures.append(_figure(rows.by_type(source, looks), "By corruption type", words, both))
-    return _grid(*figures)
+    return _grid(*figures) if figures else ""
 
 
 def _taps(contents: Contents) -> str:
@@ -447,13 +449,17 @@ def _made(contents: Contents) -> str:
 
 
 def _versions(made: Sequence[Made]) -> str:
-    """Once where all stages agree, else with the stages."""
-    by_package: dict[str, dict[str, list[str]]] = {}
+    """Once where all stages agree, else with the stages; tools with the flags they were given."""
+    by_name: dict[str, dict[str, list[str]]] = {}
+    flags: dict[str, dict[str, None]] = {}
     for one in made:
-        for package, version in one.versions.items():
-            by_package.setdefault(package, {}).setdefault(version, []).append(one.stage)
+        tools = {name: tool["version"] for name, tool in one.tools.items()}
+        for name, version in {**one.versions, **tools}.items():
+            by_name.setdefault(name, {}).setdefault(version, []).append(one.stage)
+        for name, tool in one.tools.items():
+            flags.setdefault(name, {}).update(dict.fromkeys(tool["flags"]))
     items = [
-        tag("dt", text(package))
+        tag("dt", text(name))
         + tag(
             "dd",
             text(
@@ -461,8 +467,9 @@ def _versions(made: Sequence[Made]) -> str:
                 if len(versions) == 1
                 else "; ".join(f"{v} ({', '.join(stages)})" for v, stages in versions.items())
             ),
+            *(tag("code", text(line)) for line in flags.get(name, ())),
         )
-        for package, versions in by_package.items()
+        for name, versions in by_name.items()
     ]
     return tag("dl", *items, class_="versions")
 

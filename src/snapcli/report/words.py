@@ -1,5 +1,8 @@
 """What figures are called on the page."""
 
+# What stands for a severity where a type has but one, which is on no scale.
+UNGRADED = "0"
+OF_ONE_SEVERITY = "types of one severity"
 _WORDS = {
     "auroc": "AUROC",
     "aupr": "AUPR",
@@ -22,5 +25,6 @@ _WORDS = {
 
 def figure_words(key: str) -> str:
     """`errors.pooled.auroc` is `errors, pooled AUROC`: what, on which data, and by which figure."""
+    key = key.replace(f"severity.{UNGRADED}.", f"{OF_ONE_SEVERITY}.")
     first, *rest = (_WORDS.get(part, part.replace("_", " ")) for part in key.split("."))
     return f"{first}, {' '.join(rest)}" if len(rest) > 1 else " ".join([first, *rest])

@@ -7,24 +7,47 @@ from scipy.special import log_softmax, logsumexp
 
 Array = NDArray[np.float64]
 
+# Of ln T: far below what the device's tables resolve.
+_LOG_TOLERANCE = 1e-6
+
 
 def fit_temperature(logits: Array, labels: NDArray[np.int64]) -> float:
-    """The T in [0.05, 20] that minimises the NLL of softmax(logits / T).
+    """The T in [0.05, 20] that makes labels [n] likely under softmax(logits [n, classes] / T).
 
-    Targets are smoothed as Platt does, by one imagined error among n + 2 samples: without it a
-    dev set without errors would ask for T = 0.
+    It minimises the NLL of targets smoothed as Platt does, by one imagined error among n + 2
+    samples: without it a dev set without errors would ask for T = 0. Only those T are looked at
+    by which the NLL of the labels themselves does not rise above that of T = 1: imagined errors
+    make no softmax softer than the data do.
     """
+    rows = np.arange(len(labels))
     smoothing = 1.0 / (len(labels) + 2)
-    classes = logits.shape[1]
-    targets = np.full(logits.shape, smoothing / (classes - 1))
-    targets[np.arange(len(labels)), labels] = 1.0 - smoothing
+    smoothed = np.full(logits.shape, smoothing / (logits.shape[1] - 1))
+    smoothed[rows, labels] = 1.0 - smoothing
+
+    def log_p(log_temperature: float) -> Array:
+        return np.asarray(log_softmax(logits / np.exp(log_temperature), axis=-1))
+
+    def smoothed_nll(log_temperature: float) -> float:
+        return -float(np.mean(np.sum(smoothed * log_p(log_temperature), axis=-1)))
 
     def nll(log_temperature: float) -> float:
-        scaled = log_softmax(logits / np.exp(log_temperature), axis=-1)
-        return -float(np.mean(np.sum(targets * scaled, axis=-1)))
+        return -float(np.mean(log_p(log_temperature)[rows, labels]))
 
     bounds = (np.log(0.05), np.log(20.0))
-    return float(np.exp(minimize_scalar(nll, bounds=bounds, method="bounded").x))
+    best = float(minimize_scalar(smoothed_nll, bounds=bounds, method="bounded").x)
+    unfitted = nll(0.0)
+    if nll(best) <= unfitted:
+        return float(np.exp(best))
+    # Both losses are convex in 1 / T: the T allowed are an interval around 1, and its end
+    # towards the best is the best within.
+    allowed, refused = 0.0, best
+    while abs(refused - allowed) > _LOG_TOLERANCE:
+        middle = (allowed + refused) / 2
+        if nll(middle) <= unfitted:
+            allowed = middle
+        else:
+            refused = middle
+    return float(np.exp(allowed))
 
 
 def error_logit(logits: Array, temperature: float) -> Array:

@@ -53,7 +53,8 @@ class VerifyDataReport:
 
 @dataclass(frozen=True)
 class InfoReport:
-    """counts: {split: {class: examples}}; ood: examples of each set."""
+    """counts: {split: {class: examples}}; severities: how many each corruption has on test data;
+    ood: examples of each set."""
 
     schema: int
     name: str
@@ -61,6 +62,7 @@ class InfoReport:
     counts: dict[str, dict[str, int]]
     corruptions: tuple[str, ...]
     published_corruptions: tuple[str, ...]
+    severities: dict[str, int]
     ood: dict[str, int]
     notes: tuple[str, ...]
 
@@ -147,6 +149,7 @@ def info(options: TrainOptions, on_progress: OnProgress = silent) -> InfoReport:
         counts=counts,
         corruptions=tuple(dataset.corruptions),
         published_corruptions=tuple(dataset.published),
+        severities={name: len(dataset.severities("test", name)) for name in dataset.corruptions},
         ood={name: len(x) for name, x in dataset.ood.items()},
         notes=dataset.notes,
     )

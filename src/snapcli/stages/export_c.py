@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli import toolchain
-from snapcli.config import CMSIS_NN, REFERENCE, SNAP, ExportOptions
+from snapcli import toolchain, used
+from snapcli.config import CMSIS_NN, SNAP, ExportOptions
 from snapcli.data import Dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
@@ -206,11 +206,15 @@ def kernel_set(
     Packed weights are of no use to a core without the DSP extension: its `snap` is `reference`.
     """
     library = snapuq_files()
-    if name == REFERENCE or (name == SNAP and not has_dsp):
-        return Reference(), library
-    if name == SNAP:
-        return Snap(Reference()), library | snapnn_files()
-    return CmsisNn(Reference()), library | cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
+    kernels: KernelSet = Reference()
+    if name == CMSIS_NN:
+        kernels = CmsisNn(kernels)
+        library |= cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
+    elif name == SNAP and has_dsp:
+        kernels = Snap(kernels)
+        library |= snapnn_files()
+    used.note("kernels", version=kernels.name)
+    return kernels, library
 
 
 def kernel_files(library: Mapping[str, str], generated: Mapping[str, str]) -> dict[str, str]:

@@ -81,7 +81,9 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
         return report
     binary = run.path(f"build/{target.name}/{image.bin.name}")
     try:
-        return _write_board(report, target, binary, model_id, flashers, wish)
+        report = _write_board(report, target, binary, model_id, flashers, wish)
+        run.add_tools(f"flash/{target.name}")
+        return report
     except SnapError as error:
         error.hint = sentences(error.hint, f"The images are built, in {binary.parent}")
         raise

@@ -214,6 +214,7 @@ class _Reader:
             seed=record["seed"],
             versions=record["versions"],
             outputs=record["outputs"],
+            tools=record.get("tools", {}),
         )
 
 

@@ -12,7 +12,7 @@ from snapcli.config import TrainOptions
 from snapcli.data import Dataset, Split, load_dataset
 from snapcli.data import preview as page
 from snapcli.data.corruptions.speech import speech_corruptions
-from snapcli.data.dataset import SEVERITIES, Published, Raw, as_real
+from snapcli.data.dataset import SEVERITIES, UNGRADED, Published, Raw, as_real
 from snapcli.data.preview import draw_preview
 from snapcli.data.sound.logmel import log_mel
 
@@ -133,11 +133,25 @@ def test_a_corruption_grows_from_left_to_right(any_kind: Dataset) -> None:
 def test_published_corruptions_are_shown_where_there_are_any() -> None:
     dataset = toy()
     bright = np.full_like(dataset.test.x, 200)
-    official = Published((1,), lambda severity: bright + np.uint8(severity))
+    official = Published(SEVERITIES, lambda severity: bright + np.uint8(severity))
     found = Page(replace(dataset, published={"darker 1": official}))
     for severity in SEVERITIES:
-        assert (found.tile(2, 1, severity) == 201).all()
-        assert not (found.tile(2, 0, severity) == 201).all()
+        assert (found.tile(2, 1, severity) == 200 + severity).all()
+        assert not (found.tile(2, 0, severity) == 200 + severity).all()
+
+
+def test_what_has_one_severity_is_shown_once_and_apart() -> None:
+    dataset = toy()
+    bright = np.full_like(dataset.test.x, 200)
+    official = Published((UNGRADED,), lambda severity: bright)
+    found = Page(replace(dataset, published={"darker 0": official}))
+    # The type that has five comes in a section of its own, behind one line.
+    between = page._HEAD + page._HEAD // 2
+    found.tops.append(found.tops[2] + found.height + page._GAP + between)
+    np.testing.assert_array_equal(found.tile(2, 0, 0), found.tile(3, 0, 0))
+    assert (found.tile(2, 0, 1) == 200).all()
+    assert (found.tile(2, 0, 2) == 255).all()  # paper
+    assert not (found.tile(3, 0, 5) == 200).all()
 
 
 def test_the_page_grows_by_a_line_for_each_class_set_and_corruption() -> None:

@@ -11,6 +11,7 @@ from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
 
 logits = arrays(np.float64, (4, 6), elements=st.floats(-12, 12))
 temperatures = st.floats(0.3, 5.0)
+rates = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
 
 
 @pytest.mark.parametrize("temperature", [0.4, 1.0, 3.0])
@@ -42,6 +43,46 @@ def test_a_dev_set_without_errors_claims_no_more_than_it_shows() -> None:
     temperature = fit_temperature(z, z.argmax(axis=-1))
     doubted = 1 - softmax(z / temperature, axis=-1).max(axis=-1).mean()
     assert 0.3 / 182 < doubted < 3 / 182
+
+
+def plain_nll(z: np.ndarray, labels: np.ndarray, temperature: float) -> float:
+    return float(-log_softmax(z / temperature, axis=-1)[np.arange(len(labels)), labels].mean())
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(2, 12), st.floats(0.01, 60), rates
+)
+def test_fitting_never_raises_the_likelihood_loss(
+    seed: int, n: int, classes: int, spread: float, error_rate: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.normal(0, spread, (n, classes))
+    wrong = rng.random(n) < error_rate
+    labels = np.where(wrong, rng.integers(0, classes, n), z.argmax(axis=-1))
+    temperature = fit_temperature(z, labels)
+    assert 0.05 <= temperature <= 20
+    assert plain_nll(z, labels, temperature) <= plain_nll(z, labels, 1.0) + 1e-12
+
+
+@given(st.integers(1, 5000), st.integers(2, 12), st.floats(0.5, 30))
+def test_without_errors_the_smoothed_temperature_up_to_1(
+    n: int, classes: int, margin: float
+) -> None:
+    """All answers right by the same margin: smoothed targets ask for p = 1 - 1 / (n + 2)."""
+    labels = np.arange(n) % classes
+    smoothed = margin / np.log((n + 1) * (classes - 1))
+    found = fit_temperature(margin * np.eye(classes)[labels], labels)
+    assert found == pytest.approx(np.clip(smoothed, 0.05, 1.0), rel=1e-3)
+
+
+def test_the_temperature_moves_towards_1_no_further_than_it_has_to() -> None:
+    """With one error in 50, T = 1.07 is likeliest, and smoothed targets ask for T = 1.2."""
+    labels = np.arange(50) % 10
+    z = 6.5 * np.eye(10)[labels]
+    labels[0] = 1
+    found = fit_temperature(z, labels)
+    assert found > 1.0
+    assert plain_nll(z, labels, found) == pytest.approx(plain_nll(z, labels, 1.0), rel=1e-6)
 
 
 def test_a_dev_set_without_hits_gives_the_largest_temperature() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from snapcli.data.corruptions import MNIST
-from snapcli.data.dataset import Dataset, Published, Split
+from snapcli.data.dataset import UNGRADED, Dataset, Published, Split
 from snapcli.data.files import catalogue
 from snapcli.data.images import normalise
 from snapcli.data.images.augment import image_augment
@@ -57,15 +57,15 @@ def _split(folder: Path, prefix: str) -> Split:
 
 
 def _published(folder: Path, test: Split) -> dict[str, Published]:
-    """MNIST-C has one severity: our third."""
+    """MNIST-C has one severity of each type."""
     paths = {name: folder / name / "test_images.npy" for name in MNIST}
     return {
-        name: Published((3,), partial(_only, path, test.x.shape))
+        name: Published((UNGRADED,), partial(_only, path, test.x.shape))
         for name, path in paths.items()
         if path.is_file()
     }
 
 
 def _only(path: Path, shape: tuple[int, ...], severity: int) -> np.ndarray:
-    """What MNIST-C has of a type, whatever we call its severity."""
+    """What MNIST-C has of a type; there is nothing to choose."""
     return read_corrupted(path, shape, severities=1, severity=1)

@@ -8,6 +8,7 @@ import pytest
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.attached.wanted import Wanted
+from snapcli.data.dataset import UNGRADED
 from snapcli.errors import ConfigError
 from tests.unit.data import layouts
 from tests.unit.data.attached.given import load, order, refused
@@ -93,6 +94,8 @@ def test_published_corruptions_follow_the_rows_of_test(tmp_path: Path) -> None:
     np.testing.assert_array_equal(dataset.test.x[..., 0], given["test"].x[1::2])
     np.testing.assert_array_equal(dataset.test.y, given["test"].y[1::2])
     rows = np.array([0, 3, 19])
-    np.testing.assert_array_equal(dataset.shifted("test", rows, "fog", 3, 0), fog[1::2][rows])
+    np.testing.assert_array_equal(
+        dataset.shifted("test", rows, "fog", UNGRADED, 0), fog[1::2][rows]
+    )
     assert len(dataset.shifted("dev", rows, "fog", 3, 0)) == 3
     assert load("mnist", MNIST, data_dir=str(tmp_path)).published == {}

@@ -13,8 +13,9 @@ import pytest
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset, Split, load_dataset
 from snapcli.data.corruptions import COMMON, MNIST
-from snapcli.data.dataset import SEVERITIES
+from snapcli.data.dataset import SEVERITIES, UNGRADED
 from snapcli.data.evaluation import Evaluation
+from snapcli.data.streams import build_stream
 from snapcli.errors import ArtifactError, ConfigError
 from tests.unit.data.layouts import (
     PER_CLASS,
@@ -230,9 +231,41 @@ def test_published_corruptions_of_mnist_have_one_severity(mine: Path) -> None:
     keys = Counter((k.split, k.condition) for k in Evaluation(dataset, 100).keys)
     assert keys["test", "fog"] == keys["test", "zigzag"] == 1
     assert keys["dev", "fog"] == keys["test", "stripe"] == 5
+    assert dataset.severities("test", "fog") == (UNGRADED,)
+    assert dataset.severities("dev", "fog") == dataset.severities("test", "stripe") == SEVERITIES
     rows = np.array([39, 0])
-    found = dataset.shifted("test", rows, "zigzag", 4, seed=0)
+    found = dataset.shifted("test", rows, "zigzag", UNGRADED, seed=0)
     np.testing.assert_array_equal(found, written["zigzag"][rows])
+
+
+def test_a_stream_of_official_mnist_c_claims_no_scale(mine: Path) -> None:
+    """The same frames in the same order as ever, each condition by its one name."""
+    written = write_mnist_c(mine, ("fog", "zigzag"))
+    dataset = load("mnist", mine)
+    stream = build_stream(dataset, "test", seed=0)
+    plain = build_stream(replace(dataset, published={}), "test", seed=0)
+    for found, other in zip(stream.segments, plain.segments, strict=True):
+        assert (found.kind, found.condition, found.first) == (
+            (other.kind, other.condition, other.first)
+        )
+        np.testing.assert_array_equal(found.rows, other.rows)
+        official = found.condition in written
+        assert found.severity == (UNGRADED if official else other.severity)
+        if official:
+            shown = dataset.front_end(written[found.condition][found.rows])
+            np.testing.assert_array_equal(stream.inputs(found), shown)
+    assert {s.severity for s in build_stream(dataset, "dev", seed=0).segments} == {0, *SEVERITIES}
+
+
+def test_five_published_severities_make_the_stream_that_ours_make(mine: Path) -> None:
+    write_cifar10_c(mine, ("fog", "snow"))
+    dataset = load("cifar10", mine)
+    assert dataset.published
+    stream = build_stream(dataset, "test", seed=0)
+    plain = build_stream(replace(dataset, published={}), "test", seed=0)
+    assert [(s.condition, s.severity) for s in stream.segments] == [
+        (s.condition, s.severity) for s in plain.segments
+    ]
 
 
 def test_published_corruptions_are_found_in_their_archive(mine: Path, cache: Path) -> None:
@@ -244,7 +277,7 @@ def test_published_corruptions_are_found_in_their_archive(mine: Path, cache: Pat
     dataset = load("mnist", mine)
     assert list((cache / "data" / "unpacked").glob("*/mnist_c/fog"))
     np.testing.assert_array_equal(
-        dataset.shifted("test", np.arange(40), "fog", 1, seed=0), written["fog"]
+        dataset.shifted("test", np.arange(40), "fog", UNGRADED, seed=0), written["fog"]
     )
 
 
