@@ -19,8 +19,9 @@ def table(report: "EvalReport") -> None:
     if len(report.sources) > 1:
         _beside(report)
     console.say(
-        "pooled, per cell, clean: AUROC of errors; positive is a wrong answer. Foreign sets: AUROC "
-        "against right answers on clean data.\nevents: AUPRC of frames in an accuracy drop; delay: "
+        "pooled, per cell, clean: AUROC of errors; positive is a wrong answer. pooled: clean and "
+        "corrupted data together, half of the types at a time. Foreign sets: AUROC against "
+        "right answers on clean data.\nevents: AUPRC of frames in an accuracy drop; delay: "
         "frames to the first alarm, median. gain: in pooled AUROC over max-probability, paired.\n"
         f"In brackets: 95 % of {report.replicates:,} bootstrap draws. The whole page: snap report"
     )

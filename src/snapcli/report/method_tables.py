@@ -85,8 +85,10 @@ def _errors(source: Json, looks: Looks) -> tuple[str, str, str] | None:
         return [method["accuracy"], *found]
 
     words = (
-        "Positive class: a wrong answer. FPR@95: share of right answers above the threshold that "
-        "finds 95 % of the wrong ones."
+        "Positive class: a wrong answer. Pooled: clean and corrupted data together, one half of "
+        "the corruption types at a time, each judged by a map that has not seen it; the mean of "
+        "both halves. FPR@95: share of right answers above the threshold that finds 95 % of the "
+        "wrong ones."
     )
     return "Wrong answers", words, _table(source, looks, "Finding wrong answers", columns, cells)
 
@@ -162,7 +164,8 @@ def _calibration(source: Json, looks: Looks) -> tuple[str, str, str] | None:
 
     words = (
         "Posterior: the probabilities of the classes. U: the score itself as the probability of "
-        "an error; a dash where the score is none. ECE with 15 bins of equal mass."
+        "an error; a dash where the score is none. ECE with 15 bins of equal mass for each map "
+        "that judges."
     )
     return "Calibration", words, _table(source, looks, "Calibration", columns, cells)
 

@@ -23,8 +23,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Errors:
-    """Positive is a wrong answer. per_cell: mean over the `cells` (type, severity) that hold both
-    right and wrong answers."""
+    """Positive is a wrong answer. pooled: over clean and corrupted data, the mean of two turns
+    (score/turns.py); per_cell: mean over the `cells` (type, severity) that hold both right and
+    wrong answers."""
 
     pooled: Found
     per_cell: Found
@@ -70,8 +71,8 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Reliability:
-    """One of 15 bins of equal mass: mean stated probability, share that came true, share of all
-    examples."""
+    """One of 15 bins of equal mass for each method that judges a turn: mean stated probability,
+    share that came true, share of all examples."""
 
     stated: float
     observed: float
