@@ -140,9 +140,11 @@ class FakeDevice:
             if now - self._heard_at > 1:
                 self._frame.clear()
                 self._line.clear()
-            if self._baud != 115200 and now - self._good_at > RATE_HOLDS_S:
+            readable = select.select([self.master], [], [], 0.005)[0]
+            # Behind the wait: a rate has lapsed before what then comes, however late we look.
+            if self._baud != 115200 and time.monotonic() - self._good_at > RATE_HOLDS_S:
                 self._set_baud(115200)
-            if select.select([self.master], [], [], 0.005)[0]:
+            if readable:
                 with self._at_work:
                     data = os.read(self.master, 65536)
                     self._heard_at = time.monotonic()
