@@ -233,6 +233,26 @@ def test_ctrl_c_ends_the_tool_and_tells_what_it_leaves(desk: Desk, image: Path, 
     wait_for(lambda: has_ended(desk))
 
 
+def test_ctrl_c_while_the_tool_starts_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+
+    class Interrupted(subprocess.Popen[str]):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            toolchain.run_flasher(["sleep", "600"])
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert started[0].returncode == -signal.SIGTERM
+
+
 # ---- The real tools, as far as they go without a probe ------------------------
 
 NOBODY = Probe("000000000000000000000000", "a serial number that no probe has")
