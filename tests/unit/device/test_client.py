@@ -372,6 +372,7 @@ def test_a_rate_that_does_not_work_is_left(quick_lapse):
         Client(device.path, BRIEF_S) as client,
     ):
         assert client.speed_up() == 230400 == device.baud
+        assert client.repeats == 0  # it was asked when it had left that rate, not before
         client.start()
         assert client.infer(INPUTS[0]) == expected(INPUTS)[0]
 
@@ -382,6 +383,7 @@ def test_without_a_rate_that_works_it_stays_at_the_first(quick_lapse):
         Client(device.path, BRIEF_S) as client,
     ):
         assert client.speed_up() == 115200 == device.baud
+        assert client.repeats == 0
         assert client.stack() == Stack(320, 4096)
 
 
@@ -393,6 +395,7 @@ def test_a_restart_at_a_higher_rate(quick_lapse, device):
         device.restart()
         answers += [client.infer(data) for data in INPUTS[5:]]
         assert answers == expected(INPUTS)
+        assert client.repeats == 2
         assert client.baud == device.baud == 921600
 
 
@@ -416,6 +419,7 @@ def test_a_line_that_goes_bad_at_a_higher_rate(quick_lapse, device):
         device.garbled_rates = (921600,)
         answers += [client.infer(data) for data in INPUTS[5:]]
         assert answers == expected(INPUTS)
+        assert client.repeats == 2  # of the inference, before the rate was left
         assert client.baud == 460800
 
 
