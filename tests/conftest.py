@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from snapcli import toolchain
 from snapcli.cli import run_app
@@ -26,7 +27,18 @@ from snapcli.kernels import cmsis_nn_dir
 STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
 EPOCHS, INPUTS = 6, 40
 _OPTIONS = {"train": ("--epochs", str(EPOCHS)), "bench": ("--inputs", str(INPUTS))}
-_PATIENCE_S = 600
+_PATIENCE_S = 3600
+# `snap` for `python -c`, as in a terminal: a shell that starts jobs in the background has them
+# ignore Ctrl-C, and those that they start.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+PROGRAM = HEARS_CTRL_C + "from snapcli.__main__ import main; main()"
+
+# Property tests know no clock, neither for an example nor for making one: a busy machine is no
+# failure.
+settings.register_profile(
+    "patient", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from snapcli import used
 from snapcli.assets import asset_dir
@@ -457,18 +459,22 @@ def run_flasher(
     """
     limit = WRITE_S if timeout_s is None else timeout_s
     name = command[2] if command[0] == sys.executable else command[0]
-    with subprocess.Popen(
-        [find_tool(command[0]), *command[1:]],
-        cwd=cwd,
-        env={**os.environ, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
+    with (
+        _ctrl_c_later() as let_it_come,
+        subprocess.Popen(
+            [find_tool(command[0]), *command[1:]],
+            cwd=cwd,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
         try:
+            let_it_come()
             out, err = process.communicate(timeout=limit)
         except BaseException as error:
             _end_group(process)
@@ -485,6 +491,31 @@ def run_flasher(
         f"{name} failed: {told or _status(process.returncode)}",
         UDEV_HINT if refused else "Check the cable, or try another one with --flasher.",
     )
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits for the call of what this gives: a process that is about to start would go
+    on without anybody who knows it."""
+    came: list[tuple[int, FrameType | None]] = []
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()  # the one that is interrupted
+
+    def restore() -> None:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+
+    def let_it_come() -> None:
+        restore()
+        if came and callable(before):
+            before(*came.pop())
+
+    if is_main:
+        signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield let_it_come
+    finally:
+        restore()
 
 
 def _told(said: str) -> str:

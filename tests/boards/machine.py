@@ -17,7 +17,7 @@ from unicorn import arm_const as arm
 from .description import Description, Register
 
 PAGE = 0x400  # of the emulator: the largest alignment that all peripherals have
-RUN_LIMIT_US = 20_000_000
+RUN_LIMIT_US = 300_000_000  # by the clock of a machine that may be busy
 
 
 class PartError(AssertionError):

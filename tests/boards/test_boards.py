@@ -212,7 +212,10 @@ def test_usual_rates_are_known(board, baud):
 
 
 @pytest.mark.parametrize("name", ["small-mcu", "big-mcu"], indirect=True)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=100,
+)
 @given(
     baud=st.one_of(
         st.integers(0, 2**32 - 1), st.integers(500, 2_000_000), st.integers(2_000_000, 6_000_000)

@@ -65,7 +65,7 @@ def test_no_command_on_a_model_loads_tensorflow(model: str, tmp_path: Path) -> N
         [sys.executable, "-c", script, model, str(tmp_path / "out")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert done.stdout.splitlines()[-1] == "False False", done.stderr
 

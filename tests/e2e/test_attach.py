@@ -57,7 +57,7 @@ def attached(space: Workspace) -> dict:
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -117,7 +117,7 @@ def test_the_exported_folder_hands_out_the_models_own_output(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     printed = next(line for line in done.stdout.splitlines() if line.startswith("output:"))

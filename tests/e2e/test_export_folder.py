@@ -33,7 +33,7 @@ def export(model: Path, *arguments: str) -> Outcome:
 
 
 def call(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -95,7 +95,7 @@ def test_the_example_notices_a_wrong_kernel(folder: Path) -> None:
     need(host=True)
     kernel = folder / "kernels" / "snapnn_quads.c"
     kernel.write_text(kernel.read_text().replace("int32_t sum = ", "int32_t sum = 999 + "))
-    done = subprocess.run(["make"], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["make"], cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode != 0
     assert "differs from the reference" in done.stdout
 

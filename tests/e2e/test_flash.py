@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Workspace
+from tests.conftest import PROGRAM, Workspace
 from tests.fake_board import SERIAL, Desk, lay_out
 
 TARGET = ("--target", "small-mcu")
+PATIENCE_S = 120
 
 
 @pytest.fixture
@@ -58,13 +59,13 @@ def test_a_program_that_ends_half_way_leaves_images_that_flash_again(
 ) -> None:
     desk.plug_in()
     desk.fault("hang")
-    command = [sys.executable, "-m", "snapcli", "flash", *TARGET, "--flasher", "st-flash"]
+    command = [sys.executable, "-c", PROGRAM, "flash", *TARGET, "--flasher", "st-flash"]
     with subprocess.Popen(
         [*command, "--runs-dir", str(exported.runs)], stderr=subprocess.PIPE, text=True
     ) as process:
         tool = waited_for(desk.folder / "hanging", process)
         process.send_signal(end)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     if end == signal.SIGINT:
         assert process.returncode == 130
         assert "the board may be half-written" in said
@@ -81,7 +82,7 @@ def test_a_program_that_ends_half_way_leaves_images_that_flash_again(
 
 def waited_for(path: Path, process: subprocess.Popen[str]) -> int:
     """The process id in the file, as soon as it is there."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while not (path.is_file() and path.read_text()):
         assert time.monotonic() < until
         assert process.poll() is None

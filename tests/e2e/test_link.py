@@ -21,6 +21,7 @@ from tests.unit.firmware import tiny_model
 from tests.unit.firmware.running import running
 
 PATTERNS, DEVICES = 150, 10
+PATIENCE_S = 60.0
 INPUTS = [random.Random(i).randbytes(tiny_model.INPUT_BYTES) for i in range(20)]
 
 
@@ -40,7 +41,7 @@ def test_whatever_happens_on_the_line_an_answer_is_right_or_an_error(program: Pa
     def some(first: int) -> list[damage_trial.Trial]:
         with running(program) as device:
             return [
-                trial(device.console.path, seed, timeout_s=0.05)
+                trial(device.console.path, seed, timeout_s=0.2)
                 for seed in range(first, PATTERNS, DEVICES)
             ]
 
@@ -65,14 +66,14 @@ def test_the_trial_would_notice_a_wrong_number(
     monkeypatch.setattr(damage_trial, "stream", off_by_one)
     monkeypatch.setattr(damage_trial, "random_damage", lambda *_, **__: [])
     with running(program) as device:
-        assert trial(device.console.path, 1, timeout_s=1.0).outcome == WRONG
+        assert trial(device.console.path, 1, timeout_s=PATIENCE_S).outcome == WRONG
 
 
 def test_a_rate_that_the_cable_does_not_carry_is_left(program: Path) -> None:
     with (
         running(program) as device,
         Line(device.console.path, baud_limit=230400) as line,
-        Client(line.path, timeout_s=0.3) as client,
+        Client(line.path, timeout_s=1.0) as client,
     ):
         assert client.speed_up((921600, 230400)) == 230400
         client.start()
@@ -84,7 +85,7 @@ def test_a_restart_at_a_higher_rate(program: Path) -> None:
     with (
         running(program) as device,
         Line(device.console.path, baud_limit=921600) as line,
-        Client(line.path, timeout_s=0.3, work_timeout_s=0.5) as client,
+        Client(line.path, timeout_s=1.0) as client,
     ):
         assert client.speed_up() == 921600
         client.start()
@@ -96,13 +97,18 @@ def test_a_restart_at_a_higher_rate(program: Path) -> None:
 
 
 def test_a_fault_is_told_and_the_stream_goes_on_behind_it(program: Path) -> None:
-    with running(program) as device, Client(device.console.path, timeout_s=0.5) as client:
+    with running(program) as device, Client(device.console.path) as client:
         client.start()
         found = answers(client, INPUTS[:8])
         os.kill(device.process.pid, signal.SIGUSR1)
-        time.sleep(0.3)  # it looks when it is idle
+
+        def ask_on() -> None:
+            until = time.monotonic() + PATIENCE_S
+            while time.monotonic() < until:  # it looks when it is idle
+                client.stack()
+
         with pytest.raises(LinkError, match=r"hard fault .* at address 0xdeadbeec") as caught:
-            client.stack()
+            ask_on()
         assert caught.value.reason is Reason.FAULT
         assert "addr2line" in caught.value.hint
         assert found + answers(client, INPUTS[8:]) == stream(INPUTS)
@@ -114,7 +120,7 @@ def test_a_stream_survives_the_cable(program: Path, tmp_path: Path) -> None:
     with running(program) as second:
         with running(program) as first:
             port.symlink_to(first.console.path)
-            client = Client(str(port), timeout_s=0.5, reconnect_s=10.0)
+            client = Client(str(port), timeout_s=PATIENCE_S, reconnect_s=PATIENCE_S)
             client.start()
             found = answers(client, INPUTS[:8])
             port.unlink()
@@ -125,7 +131,7 @@ def test_a_stream_survives_the_cable(program: Path, tmp_path: Path) -> None:
 
 
 def test_settings_end_a_stream(program: Path) -> None:
-    with running(program) as device, Client(device.console.path, timeout_s=0.5) as client:
+    with running(program) as device, Client(device.console.path) as client:
         client.start()
         own = client.hello().own_settings_check
         block = tiny_model.OTHER.pack(replaces=own)
@@ -144,7 +150,7 @@ def test_settings_end_a_stream(program: Path) -> None:
 
 
 def test_a_damaged_image_computes_nothing(program: Path) -> None:
-    with running(program, "--damaged") as device, Client(device.console.path, 0.5) as client:
+    with running(program, "--damaged") as device, Client(device.console.path) as client:
         assert client.hello().is_damaged
         check = client.check()
         assert check.linked_crc != check.computed_crc

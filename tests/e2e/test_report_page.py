@@ -121,7 +121,7 @@ def test_a_table_is_copied_as_csv(shown: Any) -> None:
     )
     click(shown, "#tables [data-source=int8] .table .copy")
     copied = shown.execute_async_script(
-        "const done = arguments[0]; setTimeout(() => done(window.copied), 50)"
+        "const look = () => copied ? arguments[0](copied) : setTimeout(look, 20); look()"
     )
     head, *rows = csv.reader(io.StringIO(copied))
     assert head[:5] == [

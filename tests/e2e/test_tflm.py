@@ -141,13 +141,13 @@ def run_adapter(folder: Path, tensors: list[NDArray], build: Path) -> NDArray[np
     given = struct.pack("<2I", len(flat), len(flat[0]))
     given += b"".join(struct.pack("<I", t[0].nbytes) for t in flat)
     given += b"".join(t[k].tobytes() for k in range(len(flat[0])) for t in flat)
-    done = subprocess.run([str(build / "driver")], input=given, capture_output=True, timeout=60)
+    done = subprocess.run([str(build / "driver")], input=given, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr.decode()
     return np.array([line.split() for line in done.stdout.decode().splitlines()], np.int64)
 
 
 def call(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

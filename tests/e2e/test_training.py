@@ -29,16 +29,12 @@ from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.convert import convert_int8
 from snapcli.models.fit import Progress, Trainer
-from tests.conftest import Workspace, need
+from tests.conftest import PROGRAM, Workspace, need
 
 EPOCHS = 4
+PATIENCE_S = 600
 # One tap: TensorFlow takes most of the time to trace the heads.
 TRAIN = ("--epochs", str(EPOCHS), "--seed", "17", "--taps", "P")
-# As in a terminal: a shell that starts jobs in the background has them ignore Ctrl-C.
-PROGRAM = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from snapcli.__main__ import main; main()"
-)
 
 Arrays = list[np.ndarray]
 
@@ -447,11 +443,13 @@ def test_ctrl_c_in_a_process_of_its_own(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     ) as process:
         checkpoint = workspace.runs / "latest" / "checkpoint.npz"
-        deadline = time.monotonic() + 60
-        while not checkpoint.is_file() and time.monotonic() < deadline:
+        until = time.monotonic() + PATIENCE_S
+        while not checkpoint.is_file():
+            assert time.monotonic() < until
+            assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert out == ""
     first, second = err.splitlines()

@@ -150,5 +150,5 @@ def _u32(value: int) -> bytes:
 
 def call(command: Sequence[str], folder: Path) -> None:
     """Run a command in the folder; fails with all that it said."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}{done.stderr}"

@@ -416,7 +416,7 @@ def test_a_killed_stage_leaves_what_was_there(run: Run) -> None:
         "    (folder / 'result.txt').write_text('half')\n"
         "    os._exit(9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(run.root)], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, str(run.root)], check=False, timeout=600)
     assert done.returncode == 9
     after = tree(run.root)
     # A hidden folder may stay; nothing that has a name of ours has changed.

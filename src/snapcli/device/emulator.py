@@ -12,8 +12,9 @@ from snapcli import toolchain
 from snapcli.errors import DeviceError
 from snapcli.targets import Target
 
-_START_TIMEOUT_S = 10.0
-_ENDING_S = 0.2
+# Of a busy machine: QEMU that starts, and QEMU that goes.
+_START_TIMEOUT_S = 60.0
+_ENDING_S = 2.0
 
 
 class Emulator:

@@ -136,13 +136,16 @@ class FakeDevice:
                     self.restarts += 1
                 else:
                     self._write(order)
+            readable = select.select([self.master], [], [], 0.005)[0]
+            # Behind the wait: what has lapsed did so before the bytes that come, however late
+            # we look.
             now = time.monotonic()
             if now - self._heard_at > 1:
                 self._frame.clear()
                 self._line.clear()
             if self._baud != 115200 and now - self._good_at > RATE_HOLDS_S:
                 self._set_baud(115200)
-            if select.select([self.master], [], [], 0.005)[0]:
+            if readable:
                 with self._at_work:
                     data = os.read(self.master, 65536)
                     self._heard_at = time.monotonic()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TO_DEVICE, TO_HOST = 0, 1
-_CHANGE_S = 0.01
+_CHANGE_S = 0.1
 KINDS = ("drop", "double", "flip", "delay", "cut")
 
 
@@ -106,6 +106,7 @@ class Line:
         self._device_path = device_path
         self._baud_limit = baud_limit
         self._in_step_at = 0.0
+        self._was_in_step = False
         self._ways = [
             _Direction([damage for damage in damages if damage.direction == direction])
             for direction in (TO_DEVICE, TO_HOST)
@@ -148,13 +149,16 @@ class Line:
 
     def _carries(self) -> bool:
         """Whether bytes arrive as they are. One that was sent right before its end changed the
-        rate is read after it: so both ends may be out of step for a moment."""
+        rate is read after it: so both ends may be out of step for a moment, or since we last
+        looked, however long ago that was."""
         if self._baud_limit is None:
             return True
         now = time.monotonic()
         ours, theirs = (termios.tcgetattr(fd)[5] for fd in (self._host, self._device))
-        if ours == theirs:
+        was_in_step, self._was_in_step = self._was_in_step, ours == theirs
+        if self._was_in_step:
             self._in_step_at = now
         # Linux numbers the speeds in their order.
         limit = getattr(termios, f"B{self._baud_limit}")
-        return now - self._in_step_at < _CHANGE_S and min(ours, theirs) <= limit
+        is_change = was_in_step or now - self._in_step_at < _CHANGE_S
+        return is_change and min(ours, theirs) <= limit

@@ -106,7 +106,7 @@ int main(void)
 
 
 def call(command: Sequence[str], stdin: bytes = b"") -> bytes:
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from snapcli.device.frame import Decoder, Frame, encode
 
-PATIENCE_S = 20.0  # of a busy machine
+PATIENCE_S = 60.0  # of a busy machine
+READY = b"m-ready\r\n"
 
 
 class Console:
@@ -37,20 +38,18 @@ class Console:
         ready, _, _ = select.select([self._file], [], [], timeout_s)
         return os.read(self._file, 65536) if ready else b""
 
-    def drain(self, quiet_s: float = 0.1) -> bytes:
-        """All until it has been quiet."""
+    def read_until(self, end: bytes) -> bytes:
+        """All up to these bytes; they have to be the last that come."""
         data = b""
-        while more := self.read(quiet_s):
-            data += more
+        until = time.monotonic() + PATIENCE_S
+        while not data.endswith(end):
+            assert time.monotonic() < until, f"silence after {data!r}"
+            data += self.read(0.1)
         return data
 
     def lines(self) -> list[str]:
         """The lines up to m-ready, which is left out."""
-        data = b""
-        until = time.monotonic() + PATIENCE_S
-        while not data.endswith(b"m-ready\r\n"):
-            assert time.monotonic() < until, f"silence after {data!r}"
-            data += self.read(0.1)
+        data = self.read_until(READY)
         *lines, _ready, end = data.decode("ascii").split("\r\n")
         assert end == ""
         return lines

@@ -32,11 +32,13 @@ def test_name_profile_and_timestamp(console):
         "m-profile-[ULPMark for tinyML Firmware V0.0.1]",
         "m-model-[snap]",
     ]
+    started = time.monotonic()
     (first,) = console.say("timestamp")
     time.sleep(0.3)
     (second,) = console.say("timestamp")
+    seconds = time.monotonic() - started
     passed = int(LAP.fullmatch(second)[1]) - int(LAP.fullmatch(first)[1])
-    assert 300_000 <= passed < 5_000_000
+    assert 300_000 <= passed < 1_000_000 * seconds + 2
 
 
 def test_a_clock_that_outlasts_its_counter(console):
@@ -158,7 +160,7 @@ def test_help_names_every_command(console):
 def test_a_line_with_noise_in_it_is_refused(console, noise):
     for line in (b"na" + noise + b"me%", b"name" + noise + b"%"):
         console.write(line)
-        assert console.drain() == b"e-[the command arrived damaged]\r\nm-ready\r\n"
+        assert console.lines() == ["e-[the command arrived damaged]"]
     # In front of a line it is skipped.
     console.write(noise * 3)
     assert console.say("name") == ["m-name-dut-[snap host]"]

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,12 @@ from snapcli.errors import CheckError, DeviceError
 from snapcli.flashers import Flasher, Probe, Written, choose, flashers_for, put
 from snapcli.flashers.choice import TOOLS, Wish
 from snapcli.targets import load_target
+from tests.conftest import HEARS_CTRL_C
 from tests.fake_board import F767, L432, L476, OTHER, SERIAL, Desk
 
 SMALL, BIG = load_target("small-mcu"), load_target("big-mcu")
 NAMES = [tool.name for tool in TOOLS]
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(params=NAMES)
@@ -95,21 +99,41 @@ def test_a_tool_that_hangs_is_ended(
     desk.plug_in()
     desk.fault("hang")
     monkeypatch.setattr(toolchain, "WRITE_S", 0.7)
+    communicate = subprocess.Popen.communicate
+
+    def from_then_on(
+        process: subprocess.Popen[str], *given: Any, timeout: float | None = None
+    ) -> Any:
+        """The time counts from when the tool hangs: it may take long to start."""
+        wait_for(lambda: process.poll() is not None or is_hanging(desk))
+        return communicate(process, *given, timeout=timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", from_then_on)
     with pytest.raises(DeviceError) as caught:
         flash(image, wish)
     assert "did not come to an end in 0.7 s" in caught.value.message
     assert "half-written" in caught.value.message
-    assert ended(int((desk.folder / "hanging").read_text()))
+    wait_for(lambda: has_ended(desk))
 
 
-def ended(pid: int) -> bool:
-    """Within a moment."""
-    for _ in range(50):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
+def wait_for(event: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not event():
+        assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def is_hanging(desk: Desk) -> bool:
+    path = desk.folder / "hanging"
+    return path.is_file() and path.read_text() != ""
+
+
+def has_ended(desk: Desk) -> bool:
+    """The tool that was hanging."""
+    try:
+        os.kill(int((desk.folder / "hanging").read_text()), 0)
+    except ProcessLookupError:
+        return True
     return False
 
 
@@ -178,7 +202,7 @@ def test_of_two_probes_one_has_to_be_named(desk: Desk, image: Path, wish: Wish) 
     assert desk.untouched(SERIAL)
 
 
-INTERRUPTED = """
+INTERRUPTED = f"""{HEARS_CTRL_C}
 import sys
 from pathlib import Path
 from snapcli.errors import InterruptedRunError
@@ -199,19 +223,34 @@ def test_ctrl_c_ends_the_tool_and_tells_what_it_leaves(desk: Desk, image: Path, 
     desk.fault("hang")
     command = [sys.executable, "-c", INTERRUPTED, wish.flasher, SERIAL, str(image)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        hanging = desk.folder / "hanging"
-        until = time.monotonic() + 20
-        while not (hanging.is_file() and hanging.read_text()):
-            assert time.monotonic() < until
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_for(lambda: process.poll() is not None or is_hanging(desk))
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=10)
+        said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert said == (
         "writing was interrupted; the board may be half-written | Flashing again mends it.\n"
     )
-    assert ended(int(hanging.read_text()))
+    wait_for(lambda: has_ended(desk))
+
+
+def test_ctrl_c_while_the_tool_starts_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+
+    class Interrupted(subprocess.Popen[str]):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            toolchain.run_flasher(["sleep", "600"])
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert started[0].returncode == -signal.SIGTERM
 
 
 # ---- The real tools, as far as they go without a probe ------------------------

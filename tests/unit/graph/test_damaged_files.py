@@ -48,10 +48,10 @@ def test_every_cut_of_a_file_is_read_or_refused() -> None:
 
 def assert_cheap(content: bytes, message: str) -> None:
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone: others may keep the machine busy
     with pytest.raises(ArtifactError, match=message):
         read_tflite(content)
-    seconds, (_, peak) = time.perf_counter() - started, tracemalloc.get_traced_memory()
+    seconds, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert seconds < 5
     assert peak < 100 * 2**20

@@ -166,7 +166,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 rows = st.lists(st.text("0123456789.,-einfa \n\r#\"'x", max_size=12), max_size=12).map("\n".join)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(rows)
 def test_any_text_gives_a_trace_or_an_error_of_ours(tmp_path: Path, text: str) -> None:
     try:

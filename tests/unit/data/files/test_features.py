@@ -157,7 +157,7 @@ def test_a_cache_that_cannot_be_written_is_told(
 
 
 def test_threads_that_want_the_same_get_the_same(cache: Path) -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=60)
 
     def compute() -> np.ndarray:
         together.wait()

@@ -72,7 +72,7 @@ def test_files_are_read_at_the_same_time(
     paths: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    together = threading.Barrier(3, timeout=10)  # breaks unless three wait for each other
+    together = threading.Barrier(3, timeout=60)  # breaks unless three wait for each other
 
     def meet(path: Path) -> Raw:
         together.wait()
