@@ -85,9 +85,9 @@ def test_heads_of_another_kind_say_the_same_in_int8(workspace: Workspace) -> Non
 
 ODD = (
     *("--map", "gated-taps", "--third", "energy", "--alpha", "0.2", "--weights", "uniform"),
-    *("--no-balanced", "--threshold", "risk", "--limit", "40"),
+    *("--no-balanced", "--threshold", "risk", "--target", "0.6"),
 )
-QUICK = ("--replicates", "2", "--streams", "0", "--json")
+QUICK = ("--replicates", "10", "--streams", "0", "--json")
 
 
 def close(found: object, expected: object, within: float) -> None:
@@ -104,12 +104,12 @@ def test_the_row_of_the_run_is_the_run_s(workspace: Workspace) -> None:
     assert workspace.snap("quantize").code == 0
     names = ("--methods", "snap-s,snap-logistic,temperature")
     report = workspace.snap("eval", *names, "--on", "float,int8", *QUICK).json
-    assert report["limit"] == 40
     rows = {
         source: {m["name"]: m["errors"] for m in found["methods"]}
         for source, found in report["sources"].items()
     }
     calibrated = json.loads((workspace.run / "calibrate" / "calibration.json").read_text())
+    assert report["limit"] == calibrated["options"]["limit"]
     said = calibrated["report"]["detection"]["errors"]
     close(rows["float"]["snap"], said["U"], 0.0)
     close(rows["float"]["snap-s"], said["S"], 0.0)
@@ -121,8 +121,7 @@ def test_the_row_of_the_run_is_the_run_s(workspace: Workspace) -> None:
     # The options matter: another map, with nothing else changed, is another row.
     assert rows["float"]["snap-logistic"] != rows["float"]["snap"]
 
-    few = ("--limit", "40", "--replicates", "2", "--streams", "0", "--json")
-    ablated = workspace.snap("ablate", "quant", *few).json
+    ablated = workspace.snap("ablate", "quant", *QUICK).json
     own = next(row for row in ablated["judged"] if row["name"] == ablated["reference"])
     assert own["map"] == "gated-taps"
     assert own["figures"]["errors"]["pooled"]["auroc"]["value"] == pytest.approx(
