@@ -169,6 +169,22 @@ def test_scores_are_not_paired_with_other_data(
 
 
 @pytest.mark.parametrize("command", ["quantize", "taps"])
+def test_scores_of_other_conditions_ask_for_another_attach(
+    space: Workspace, attached: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those that an older snap kept of a data set whose severities it counted otherwise."""
+
+    def other(*_: object) -> None:
+        raise KeyError("test/fog/3/logits")
+
+    monkeypatch.setattr("snapcli.stages.calibrate_attached._load", other)
+    before = space.content()
+    refused = space.snap("calibrate")
+    assert refused.code == 4
+    assert "snap attach" in refused.error()[1]
+    assert space.content() == before
+
+
 def test_what_attach_has_done_is_not_done_again(
     space: Workspace, attached: dict, command: str
 ) -> None:

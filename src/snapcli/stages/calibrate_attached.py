@@ -15,6 +15,7 @@ from snapcli.baselines.method import LOGITS, Batch
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN
+from snapcli.errors import ArtifactError
 from snapcli.graph.body import Body, load_body
 from snapcli.graph.candidates import CandidateScores
 from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict
@@ -39,7 +40,13 @@ def calibrate_attached(
     folder = run.inputs("attach")
     # The conditions are those that attach has scored.
     evaluation = Evaluation(run_dataset(run, on_progress), run_recipe(run).calibrate.limit)
-    scores = _load(folder / SCORES_FILE, evaluation)
+    try:
+        scores = _load(folder / SCORES_FILE, evaluation)
+    except KeyError:
+        raise ArtifactError(
+            f"{run.name} holds scores of other conditions than its data have now",
+            f"Attach again: {run.remedy('attach')}",
+        ) from None
     decision, report = decide(run.name, load_body(folder), scores, evaluation, options)
     write_decision(run, decision, report, options)
     return report
