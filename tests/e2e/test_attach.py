@@ -168,7 +168,6 @@ def test_scores_are_not_paired_with_other_data(
     assert copied.snap("calibrate").code == 0
 
 
-@pytest.mark.parametrize("command", ["quantize", "taps"])
 def test_scores_of_other_conditions_ask_for_another_attach(
     space: Workspace, attached: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +184,7 @@ def test_scores_of_other_conditions_ask_for_another_attach(
     assert space.content() == before
 
 
+@pytest.mark.parametrize("command", ["quantize", "taps"])
 def test_what_attach_has_done_is_not_done_again(
     space: Workspace, attached: dict, command: str
 ) -> None:
