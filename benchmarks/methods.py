@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from snapcli.stages.eval_report import SCHEMA
+
 Figure = dict[str, float | None]
 # Of the maps and heads of SNAP, those of the paper.
 _PAPERS = ("snap", "snap-deployed", "snap-s", "snap-logistic", "snap-isotonic")
@@ -190,6 +192,8 @@ def _verdict(figures: list[Figure]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
+    if path.name == "eval.json" and found["schema"] != SCHEMA:
+        sys.exit(f"{path} was made by another version of snap: run snap eval --anew")
     return found
 
 

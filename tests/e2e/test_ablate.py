@@ -20,6 +20,8 @@ from tests.conftest import Workspace, need
 from tests.e2e.test_attach import write_inputs
 from tests.unit.tiny_foreign import foreign_tflite
 
+# The heads of the run were trained with its backbone, those of this row were not.
+OWN = "configured as in the run"
 FEW = ("--limit", "10", "--replicates", "10", "--streams", "0", "--json")
 
 
@@ -28,17 +30,18 @@ def test_rank_0_is_judged_and_priced(workspace: Workspace, monkeypatch: pytest.M
     monkeypatch.setattr(ablations, "_RANKS", (0,))
     report = workspace.snap("ablate", "rank", *FEW).json
     rows = {row["configuration"]: row for row in report["rows"]}
-    assert list(rows) == ["rank 0", "as in the run", "heads as trained"]
+    assert list(rows) == ["rank 0", OWN, "heads as trained"]
     assert [c["title"] for c in report["columns"]] == list(rows["rank 0"])
-    assert report["reference"] == "as in the run"
-    assert rows["as in the run"]["gain"] is None
+    assert report["reference"] == OWN
+    assert "fitted anew" in report["starred"]
+    assert rows[OWN]["gain"] is None
     for name in ("rank 0", "heads as trained"):
         found = rows[name]["gain"]
-        other = rows["as in the run"]["pooled AUROC"]["value"]
+        other = rows[OWN]["pooled AUROC"]["value"]
         assert found["value"] == pytest.approx(rows[name]["pooled AUROC"]["value"] - other)
         assert found["low"] <= found["high"]
-    assert rows["rank 0"]["flash, B"] < rows["as in the run"]["flash, B"]
-    assert rows["rank 0"]["instructions"] < rows["as in the run"]["instructions"]
+    assert rows["rank 0"]["flash, B"] < rows[OWN]["flash, B"]
+    assert rows["rank 0"]["instructions"] < rows[OWN]["instructions"]
     written = workspace.run / "ablate" / "rank" / "rank.json"
     assert json.loads(written.read_text()) == report
     shown = workspace.snap("show").out

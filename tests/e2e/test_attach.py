@@ -184,6 +184,20 @@ def test_scores_of_other_conditions_ask_for_another_attach(
     assert space.content() == before
 
 
+def test_methods_are_priced_but_for_those_that_would_have_to_be_trained(
+    space: Workspace, attached: dict
+) -> None:
+    outcome = space.snap("cost", "--target", "qemu-m4", "--json")
+    assert outcome.code == 0, outcome.err
+    (found,) = outcome.json["targets"]
+    status = {row["method"]: row["status"] for row in found["rows"]}
+    assert {n for n in ("snap", "hybrid", "deep-ensemble", "entropy") if status[n] == "fits"} == {
+        *("snap", "hybrid", "deep-ensemble", "entropy")
+    }
+    for name in ("early-exit", "hydra", "qute", "mahalanobis-diagonal"):
+        assert status[name] == "not built", name
+
+
 @pytest.mark.parametrize("command", ["quantize", "taps"])
 def test_what_attach_has_done_is_not_done_again(
     space: Workspace, attached: dict, command: str

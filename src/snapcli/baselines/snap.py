@@ -62,10 +62,12 @@ class Snap(SinglePass):
         surprisal: str = SURPRISAL,
         tap: str = "",
         tuning: Tuning | None = None,
+        source: str = _SOURCE,
     ) -> None:
         """tap: the last one, whose pooled channels a distance as third input looks at. tuning: how
         the map of the options was chosen, if it was."""
         self.name, self.options, self.tuning_ = name, options, tuning
+        self.source = source
         self._surprisal, self._tap = surprisal, tap
 
     def fit(self, train: Batch, dev: Dev) -> None:

@@ -375,7 +375,7 @@ def taps(report: "TapsReport") -> None:
         "greedy search",
         ("taps", "AUPRC", "gain", "flash", "instructions"),
         [
-            ("none (max-probability)", figure(report.auprc_without), "", "", ""),
+            ("none (confidence alone)", figure(report.auprc_without), "", "", ""),
             *(
                 (
                     f"+ {step.tap}",

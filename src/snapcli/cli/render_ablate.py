@@ -23,7 +23,7 @@ def table(report: "AblateReport") -> None:
     ]
     console.wide_table(report.title, titles, rows)
     console.say(
-        f"*: as in the run; gains are paired differences to it, in pooled AUROC of errors. In "
+        f"*: {report.starred}; gains are paired differences to it, in pooled AUROC of errors. In "
         f"brackets: 95 % of {report.replicates:,} bootstrap draws.\nScores are those of the int8 "
         f"reference. The program of a row was compiled for {report.target} with the kernels "
         f"{report.kernels}; -: there is none."

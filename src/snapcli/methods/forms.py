@@ -27,6 +27,7 @@ from snapcli.emit.ends import (
     entropy_end,
     temperature_end,
 )
+from snapcli.errors import UsageError
 from snapcli.graph.body import Body
 from snapcli.graph.decision import ONE_Q16, Decision, plain_decision, quantize_map
 from snapcli.graph.distance import quantize_mahalanobis
@@ -124,10 +125,17 @@ def with_own_heads(fitted: Snap, given: Given) -> Monitor:
 
 
 def with_heads(kind: str) -> Form:
-    """Of another kind, where the run has not that kind itself."""
+    """Of another kind, where the run has not that kind itself; a distance is the run's."""
 
     def form(fitted: Snap, given: Given) -> Monitor:
-        return monitor_of(fitted, given.bodies.get(kind, given.monitor.body))
+        own = given.monitor.body
+        body = given.bodies.get(kind, own)
+        listens = fitted.options.third == MAHALANOBIS and reads_third(fitted.map_)
+        if listens and body.taps[-1] != own.taps[-1]:
+            raise UsageError(
+                "the run's distance looks at another tap than these heads", "Leave --third out."
+            )
+        return monitor_of(fitted, replace(body, distance=own.distance))
 
     return form
 

@@ -53,6 +53,9 @@ SINGLE, TRAINED = "single-pass", "trained"
 OF_LOGITS, OF_FEATURES, OF_TAPS, OF_HEADS = "logits", "features", "taps", "heads"
 OF_ITS_OWN = "own network"
 
+OURS = "not published: docs/method.md"
+_PAPERS = ("logistic", "logistic-s", "isotonic")
+
 WhyNot = NewType("WhyNot", str)
 _LINK = WhyNot("the link sends logits, surprisals and U alone")
 _NO_HEADS = WhyNot("the run has no such heads, or its int8 graph does not show their taps")
@@ -80,11 +83,11 @@ Make = Callable[[Network, Calibration], Method | WhyNot]
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """name: as on the command line. score: what it computes. source: where it was published, or
-    "". needs: logits, features (what the last layer takes), taps (their pooled channels), heads, or
-    a network of its own. make: for a network, or why it cannot be had
-    there. form: in integers, None where there is none, and why. trains: the network that it needs
-    trained, None where the run's does. variant: whether it is `snap` with one thing changed."""
+    """name: as on the command line. score: what it computes. source: where it was published, if
+    it was. needs: logits, features (what the last layer takes), taps (their pooled channels),
+    heads, or a network of its own. make: for a network, or why it cannot be had there. form: in
+    integers, None where there is none, and why. trains: the network that it needs trained, None
+    where the run's does. variant: whether it is `snap` with one thing changed."""
 
     name: str
     score: str
@@ -133,6 +136,7 @@ def _snap(
     score: str,
     options: Callable[[Calibration], CalibrateOptions],
     form: forms.Form = forms.with_own_heads,
+    source: str = Snap.source,
     variant: bool = True,
 ) -> Row:
     """With the run's heads."""
@@ -142,13 +146,15 @@ def _snap(
         if chosen.third == MAHALANOBIS and not network.shows_activations:
             return _LINK
         tuning = calibration.tuning if chosen == calibration.taken else None
-        return Snap(name, chosen, tap=_last_tap(network), tuning=tuning)
+        return Snap(name, chosen, tap=_last_tap(network), tuning=tuning, source=source)
 
-    return Row(name, score, Snap.source, OF_HEADS, make, form, variant=variant)
+    return Row(name, score, source, OF_HEADS, make, form, variant=variant)
 
 
 def _with_map(kind: str) -> Row:
-    return _snap(f"{SNAP}-{kind}", f"U by the map {kind}", lambda c: c.asked.with_map(kind))
+    source = Snap.source if kind in _PAPERS else OURS
+    score = f"U by the map {kind}"
+    return _snap(f"{SNAP}-{kind}", score, lambda c: c.asked.with_map(kind), source=source)
 
 
 def _with_heads(kind: str) -> Row:
@@ -211,12 +217,20 @@ ROWS: tuple[Row, ...] = (
     _at_last_layer(AshB, "energy with the smallest features 0, the others alike", forms.pruned),
     _snap(SNAP, "U as the run was calibrated", lambda c: c.taken, forms.deployed, variant=False),
     Row(
-        *(DEPLOYED, "U as the device computes it", Snap.source, OF_HEADS),
-        *(_deployed, forms.deployed),
+        name=DEPLOYED,
+        score="U as the device computes it",
+        source=Snap.source,
+        needs=OF_HEADS,
+        make=_deployed,
+        form=forms.deployed,
         variant=True,
     ),
     Row(
-        *("snap-s", "S itself, without map and confidence", Surprise.source, OF_HEADS, _surprise),
+        name="snap-s",
+        score="S itself, without map and confidence",
+        source=Surprise.source,
+        needs=OF_HEADS,
+        make=_surprise,
         no_form="no firmware sends S alone",
         variant=True,
     ),
@@ -226,6 +240,7 @@ ROWS: tuple[Row, ...] = (
         "hybrid",
         "U by the map gated with one more gate: mahalanobis-full",
         lambda c: replace(c.asked.with_map("gated"), third=MAHALANOBIS),
+        source=OURS,
         variant=False,
     ),
     _trained(
@@ -295,6 +310,9 @@ def chosen(wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _hint(name: str) -> str:
+    several = [known for known in TABLE if known.startswith(f"{name}-")]
+    if several:
+        return f"There are {' and '.join(several)}."
     close = suggestion(name, (*GROUPS, *TABLE))
     return close if close.startswith("Did") else "snap methods lists them all."
 

@@ -146,11 +146,13 @@ def choose_map(
         reason = f"{dev.errors()} errors on dev data are too few to learn from: U is 1 - max p."
         return MapChoice(fit_map("temperature", dev, []), {}, reason)
     confidence = _plain_errors(dev, dev, attrgetter("confidence"))
+    # The same map without S: a gain of the temperature is no gain of S.
+    without = _plain_errors(dev, dev, attrgetter("features.error_logit"))
     tried = dict.fromkeys(BY_PREFERENCE if kind == "auto" else (*BY_PREFERENCE, kind))
     figures = {name: judge(name, dev, dev, deploy, balanced) for name in tried}
     taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
     if kind == "auto":
-        taken, reason = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
+        taken, reason = choose_kind(figures, without, int(dev.clean.wrong.sum()))
     fitted = fit_map(taken, dev, dev.types(), balanced)
     if dev.clean.features.third is not None and not reads_third(fitted):
         reason += " The third input adds nothing and is left out."

@@ -1,12 +1,12 @@
-"""Which map `auto` takes, from cross-fitted figures on dev data."""
+"""Which map `auto` takes, from figures on dev data, on types that the maps have not seen."""
 
 import math
 from collections.abc import Mapping
 
 from snapcli.metrics.detection import Detection, ErrorDetection
 
-# The simplest first; temperature, which is max-probability itself, last: a map that is no worse
-# on dev may still hear what dev data do not show.
+# The simplest first; temperature, which does not hear S, last: a map that is no worse on dev may
+# still hear what dev data do not show.
 BY_PREFERENCE = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "temperature")
 # AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
@@ -19,9 +19,10 @@ MIN_ERRORS = 10
 def choose_kind(
     figures: Mapping[str, ErrorDetection], confidence: ErrorDetection, clean_errors: int
 ) -> tuple[str, str]:
-    """(kind, why); figures of all BY_PREFERENCE, confidence: those of max-probability alone.
+    """(kind, why); figures of all BY_PREFERENCE, confidence: those of max-probability at the fitted
+    temperature, from which gain and loss are counted.
 
-    A map's worth is what it gains in pooled AUROC on max-probability, less HARM_WEIGHT times its
+    A map's worth is what it gains in pooled AUROC, less HARM_WEIGHT times its
     harm: what it loses per cell or on clean data beyond MARGIN. A map that does harm sees that
     conditions differ, but ranks worse within each. The first within MARGIN of the largest worth
     is taken.

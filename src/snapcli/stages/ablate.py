@@ -21,7 +21,15 @@ from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.stages import modes
 from snapcli.stages.ablate_report import HEADS_VARY, SCHEMA, AblateReport, Judged, table
-from snapcli.stages.ablations import FLOAT16, FLOAT32, RAW, Configuration, Known, configurations
+from snapcli.stages.ablations import (
+    AS_IN_RUN,
+    FLOAT16,
+    FLOAT32,
+    RAW,
+    Configuration,
+    Known,
+    configurations,
+)
 from snapcli.stages.calibrated import calibration_of
 from snapcli.stages.cross_fit import CrossFitted
 from snapcli.stages.dataset import run_dataset
@@ -38,6 +46,7 @@ from snapcli.targets import Target, emulated_twin, load_target
 
 _MODE = "mode"
 _OF_TRAINED = ("head", _MODE)
+_REFITTED = ("taps", "rank", "head")
 _COUNTED = 2
 _BYTES = {FLOAT32: 4, FLOAT16: 2, INT8: 1}
 _TITLES = {
@@ -85,6 +94,7 @@ def ablate(
         kind=options.kind,
         title=f"{run.name}, {_TITLES[options.kind]}",
         reference=next(row.name for row in rows if row.is_reference),
+        starred=_starred(options.kind, known),
         note=_note(options.kind, known),
         target=target.name,
         kernels=options.kernels,
@@ -101,6 +111,14 @@ def ablate(
     if options.kind == _MODE:
         modes.forget(run)
     return report
+
+
+def _starred(kind: str, known: Known) -> str:
+    """What the reference is: heads that were trained with the backbone can only be compared with
+    others of their kind."""
+    if known.as_trained and kind in _REFITTED:
+        return "configured as in the run, its heads fitted anew like those of all rows"
+    return AS_IN_RUN
 
 
 def _note(kind: str, known: Known) -> str:
@@ -201,14 +219,13 @@ class _Judging:
         return FloatHeads(body, half(heads) if row.precision == FLOAT16 else heads)
 
     def _judged(self, row: Configuration, judge: Judge, body: Body) -> Judged:
-        method = self._method(row)
-        fitted = CrossFitted(lambda: method, judge.evidence)
+        fitted = CrossFitted(self._method(row), judge.evidence)
         reference = self._reference
         figures, samples = judge.figures(fitted, INT8, reference[0] if reference else None)
         surprise = None
         if self._options.kind in HEADS_VARY:
             alone = Surprise(row.name, self._calibration, surprisal_by(_set_of(row)))
-            surprise = judge.pooled_auroc(CrossFitted(lambda: alone, judge.evidence))
+            surprise = judge.pooled_auroc(CrossFitted(alone, judge.evidence))
         if row.is_reference:
             self._reference = samples, surprise
         compared = surprise and reference and reference[1]

@@ -47,13 +47,15 @@ class Judged:
 class AblateReport:
     """columns and rows {title: cell} are the table, cells words, numbers, intervals or None;
     judged: the same and more for machines. All is computed by the integer reference. reference:
-    the row that is as in the run, but for what the note says."""
+    the row that gains are counted from, starred: what it is, note: where it differs from the
+    run."""
 
     schema: int
     run: str
     kind: str
     title: str
     reference: str
+    starred: str
     note: str
     target: str
     kernels: str

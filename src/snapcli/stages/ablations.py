@@ -14,6 +14,7 @@ FLOAT32, FLOAT16 = "float32", "float16"
 # The score itself, without a map.
 RAW = "S"
 OWN_HEADS = "heads as trained"
+AS_IN_RUN = "as in the run"
 _LETTERS = (("P",), ("M",), ("M", "P"), ("E", "M", "P"), ("E", "M1", "M2", "P"))
 _EVERY_LETTER = ("E", "M1", "M", "M2", "P")
 _RANKS = (0, 4, 8, 16, 32, 64)
@@ -108,7 +109,7 @@ def _head(known: Known) -> list[Configuration]:
 def _refitted(known: Known, specs: Mapping[str, HeadSpec]) -> list[Configuration]:
     """All of them and, if it is not among them, the run's."""
     every = {spec: name for name, spec in specs.items()}
-    every.setdefault(known.own, "as in the run")
+    every.setdefault(known.own, "configured as in the run" if known.as_trained else AS_IN_RUN)
     found = [
         Configuration(name, spec, known.map, is_reference=spec == known.own)
         for spec, name in every.items()

@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
+from snapcli.methods.table import SNAP
 from snapcli.runs import Run, read_json
 
 HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
 _GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
-_SNAP = "snap"
 _MEASURED = ("quantize", "flash", "bench", "eval")
 _EVAL, _EVAL_FILE = "eval", "eval/eval.json"
 # Of an eval: figures under other ones are of something else.
 _CONDITIONS = {
+    "schema": "formats",
     "dataset": "data set",
     "limit": "--limit",
     "replicates": "--replicates",
@@ -282,7 +283,7 @@ def _detection(report: Mapping[str, Any], stage: str) -> list[Figure]:
 
 def _evaluated(source: str, report: Mapping[str, Any]) -> list[Figure]:
     """Of SNAP, by a source of eval."""
-    method = next((m for m in report["methods"] if m["name"] == _SNAP), None)
+    method = next((m for m in report["methods"] if m["name"] == SNAP), None)
     if method is None or method["status"] != "done":
         return []
     found = _figure(f"accuracy/{source}", method["accuracy"], HIGHER)

@@ -1,6 +1,5 @@
 """A fitted method that is never judged on corruption types that it was fitted to."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
@@ -25,9 +24,10 @@ class CrossFitted:
     turns: who judges which types. A method that learns shift is fitted for each turn, with what
     the whole took from a few kinds; any other judges all turns itself."""
 
-    def __init__(self, make: Callable[[], Method], evidence: Evidence) -> None:
+    def __init__(self, method: Method, evidence: Evidence) -> None:
+        """method: not fitted yet."""
         dev = evidence.dev
-        self.whole = _fitted(make(), evidence.train, dev)
+        self.whole = _fitted(method, evidence.train, dev)
         types = list(dict.fromkeys(key.condition for key in evidence.cells))
         self.turns = [
             Judged(

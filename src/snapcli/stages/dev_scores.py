@@ -50,8 +50,8 @@ class DevScores:
         return auprc
 
     def auprc(self, columns: list[int]) -> float:
-        """Of errors on all conditions by these taps, or by max-probability without any; nan
-        where there is no error."""
+        """Of errors on all conditions by these taps, or without any by confidence alone (the map
+        temperature); nan where there is no error."""
         chosen = {key: e[:, columns] for key, e in self.surprisal.items()}
         weights = tap_weights(chosen[_CLEAN], "inverse-variance") if columns else np.zeros(0)
         features = {

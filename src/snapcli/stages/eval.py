@@ -159,7 +159,12 @@ def _before(run: Run) -> EvalReport | None:
     if run.record(STAGE) is None or run.state(STAGE).status != "done":
         return None
     values = read_json(run.path(STAGE) / FILE)
-    return report_from_dict(values) if values.get("schema") == SCHEMA else None
+    if values.get("schema") != SCHEMA:
+        raise UsageError(
+            f"the table of {run.name} was made by another version of snap, which judged otherwise",
+            "Throw it away with --anew.",
+        )
+    return report_from_dict(values)
 
 
 def _merged(now: SourceFigures, before: SourceFigures | None) -> SourceFigures:
@@ -268,7 +273,7 @@ class _Table:
         method = self._made(row, network, source)
         if isinstance(method, str):
             return MethodFigures(row.name, SINGLE, NOT_RUN, method), {}
-        return judge.figures(CrossFitted(lambda: method, judge.evidence), SINGLE, reference)
+        return judge.figures(CrossFitted(method, judge.evidence), SINGLE, reference)
 
     def _variant(
         self, name: str, network: Network, source: str, reference: Samples | None
@@ -282,7 +287,7 @@ class _Table:
         judge = Judge(evidence, self._settings["replicates"])
         method = self._made(row, network, source)
         assert not isinstance(method, str)
-        return judge.figures(CrossFitted(lambda: method, evidence), TRAINED, reference)
+        return judge.figures(CrossFitted(method, evidence), TRAINED, reference)
 
     def _made(self, row: Row, network: Network, source: str) -> Method | WhyNot:
         return row.make(network, calibration_of(self._run, source))

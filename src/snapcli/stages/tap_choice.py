@@ -10,7 +10,7 @@ from snapcli.stages.costs import Prices
 from snapcli.stages.dev_scores import DevScores
 
 _WITHOUT_ERRORS = f"fewer than {MIN_ERRORS} known errors on dev data to choose by"
-_WITHOUT_GAIN = "on dev data no tap within the limits finds more errors than max-probability"
+_WITHOUT_GAIN = "on dev data no tap within the limits finds more errors than confidence alone"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ _COUNTED = 2
 class TapsReport:
     """correlation [taps, taps]: of the surprisals on dev data, clean and corrupted. AUPRC: of
     errors, pooled over dev conditions, the gated map fitted on other corruption types; without:
-    by max-probability. overhead: of the recommended taps, as a share of backbone_instructions."""
+    by the map temperature, which hears no tap. overhead: of the recommended taps, as a share of
+    backbone_instructions."""
 
     run: str
     target: str

@@ -116,7 +116,7 @@ def int8_graph(run: Run, name: str, dataset: Dataset, plain: Graph, logits: str)
     """The int8 network of a method that trains one: as it was trained for the run or, if it was
     not yet, of the same layers, which cost the same. plain: the run's own network."""
     samples = dataset.front_end(dataset.train.x[:_SAMPLES])
-    if run.state(f"variants/{name}").status == "done":
+    if not run.is_attached and run.state(f"variants/{name}").status == "done":
         return variant(run, name).graph(samples)
     if name == _ENSEMBLE:
         return copies(plain, logits, MEMBERS)

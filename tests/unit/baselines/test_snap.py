@@ -42,6 +42,13 @@ def test_s_trusts_a_noisy_tap_less() -> None:
     np.testing.assert_array_equal(alone.weights_, method.weights_)
 
 
+def test_s_weighs_taps_as_the_run_does() -> None:
+    method = Surprise("snap-s", CalibrateOptions(weights="uniform"))
+    method.fit(made_evidence().train, made_dev())
+    clean = made_evidence().clean
+    np.testing.assert_allclose(method.score(clean), clean.outputs[SURPRISAL].mean(axis=1))
+
+
 def test_s_of_other_heads_reads_their_surprisals() -> None:
     clean = made_evidence().clean
     outputs = {**clean.outputs, "surprisal huber": clean.outputs[SURPRISAL][:, ::-1] ** 2}

@@ -16,6 +16,7 @@ from snapcli.graph.ensemble import copies
 from snapcli.graph.monitor import Monitor
 from snapcli.methods.forms import Given, monitor_of
 from snapcli.methods.table import GROUPS, TABLE, Calibration
+from snapcli.score.maps import SCORE, THIRD, Gate, GatedMap
 from snapcli.stages.evidence import collect_dev
 from snapcli.stages.observe import IntegerNetwork
 from tests.unit.stages.tiny_run import tiny_dataset
@@ -104,6 +105,26 @@ def test_a_monitor_has_all_of_the_calibration(third: str) -> None:
     _, batch = inputs()
     uncertainty = monitor.run(inputs()[0]).uncertainty_q16 / ONE_Q16
     assert np.abs(uncertainty - method.uncertainty(batch)).max() < 0.02
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "huber"])
+def test_heads_of_another_kind_have_the_distance_of_the_run(kind: str) -> None:
+    """Where the network shows one, nothing is fitted that could stand for it."""
+    shows = IntegerNetwork(tiny_monitor("mahalanobis"), "gaussian", {"huber": tiny_body("huber")})
+    asked = CalibrateOptions(map="gated", third="mahalanobis")
+    method = TABLE[f"snap-{kind}"].make(shows, Calibration(asked, "gated"))
+    assert isinstance(method, Snap)
+    method.fit(*collect_dev(shows.observe, Evaluation(tiny_dataset(True), 80), asked, print))
+    method.map_ = GatedMap("gated", -1.0, 0.5, (Gate(SCORE, 0.5, 0.0), Gate(THIRD, 1.0, -1.0)))
+    form = TABLE[f"snap-{kind}"].form
+    assert form is not None
+    monitor = form(method, Given(shows.monitor, dict(shows.further)))
+    assert isinstance(monitor, Monitor)
+    assert monitor.decision.third == "mahalanobis"
+    q, _ = inputs()
+    real = shows.body.graph.tensors[shows.body.graph.input].real(q)
+    expected = method.uncertainty(Batch(shows.observe(real), np.zeros(COUNT, np.int64)))
+    assert np.abs(monitor.run(q).uncertainty_q16 / ONE_Q16 - expected).max() < 0.02
 
 
 @pytest.mark.parametrize("name", [n for n in GROUPS["trained"] if TABLE[n].form])

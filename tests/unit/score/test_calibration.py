@@ -129,7 +129,8 @@ def test_auto_takes_what_the_rule_says_of_cross_fitted_figures(
     figures = {kind: judge(kind, dev, dev) for kind in BY_PREFERENCE}
     confidence = evaluate(choice.map, dev, dev, {}).errors[CONFIDENCE]
     assert choice.dev == {CONFIDENCE: confidence, **figures}
-    expected = choose_kind(figures, confidence, int(dev.clean.wrong.sum()))
+    # In float the map temperature ranks as max-probability at that temperature does.
+    expected = choose_kind(figures, figures["temperature"], int(dev.clean.wrong.sum()))
     assert (choice.map.kind, choice.reason) == expected
     assert choice.map.kind in unharmed
     # The figures are those that evaluate reports for that map.
@@ -192,6 +193,23 @@ def test_a_map_that_is_monotone_in_s_leaves_its_figures_as_they_are(
         ours, own = (getattr(report.errors[name], part) for name in ("U", "S"))
         np.testing.assert_equal(vars(ours), vars(own))
     np.testing.assert_equal(vars(report.ood["x"]["U"]), vars(report.ood["x"]["S"]))
+
+
+def test_auto_counts_no_gain_of_the_temperature_for_s() -> None:
+    """The fitted temperature ranks better than the logits themselves; S says nothing."""
+    dev = conditions(1)
+
+    def worse(c: Condition) -> Condition:
+        nothing = np.ones_like(c.features.score)
+        features = replace(c.features, score=nothing, surprisal=np.ones_like(c.features.surprisal))
+        noise = np.random.default_rng(0).normal(0, 3, len(c.wrong))
+        return replace(c, features=features, confidence=c.confidence + noise)
+
+    dev = Conditions(worse(dev.clean), {k: worse(c) for k, c in dev.corrupted.items()})
+    choice = choose_map("auto", dev)
+    gained = choice.dev["temperature"].pooled.auroc - choice.dev[CONFIDENCE].pooled.auroc
+    assert gained > 0.02
+    assert "gains +0.000 pooled" in choice.reason or "gains -0.000 pooled" in choice.reason
 
 
 def test_a_map_is_deployed_before_it_is_judged() -> None:

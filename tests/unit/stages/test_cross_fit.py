@@ -48,13 +48,13 @@ def seen_in(fitted: CrossFitted, name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_nobody_judges_a_type_that_it_has_seen(name: str) -> None:
-    seen = seen_in(CrossFitted(Witness, made_evidence()), name)
+    seen = seen_in(CrossFitted(Witness(), made_evidence()), name)
     assert seen
     assert name not in seen
 
 
 def test_every_type_is_seen_by_one_half() -> None:
-    fitted = CrossFitted(Witness, made_evidence())
+    fitted = CrossFitted(Witness(), made_evidence())
     halves = {frozenset(seen_in(fitted, name)) for name in TYPES}
     assert len(halves) == len(fitted.judges) == 2
     assert frozenset().union(*halves) == set(TYPES)
@@ -64,13 +64,13 @@ def test_a_type_that_dev_does_not_have_is_judged_once() -> None:
     evidence = made_evidence()
     hail = {Key("test", "hail", 1): evidence.conditions[Key("test", "fog", 1)]}
     more = replace(evidence, conditions={**evidence.conditions, **hail})
-    fitted = CrossFitted(Witness, more)
+    fitted = CrossFitted(Witness(), more)
     judged = [name for turn in fitted.turns for name in turn.types]
     assert sorted(judged) == sorted([*TYPES, "hail"])
 
 
 def test_whole_has_seen_all_types() -> None:
-    assert set(CrossFitted(Witness, made_evidence()).whole.seen_) == set(TYPES)  # type: ignore[attr-defined]
+    assert set(CrossFitted(Witness(), made_evidence()).whole.seen_) == set(TYPES)  # type: ignore[attr-defined]
 
 
 def test_clean_dev_data_are_given_to_every_half() -> None:
@@ -81,7 +81,7 @@ def test_clean_dev_data_are_given_to_every_half() -> None:
             super().fit(train, dev)
             given.append(dev.clean)
 
-    CrossFitted(Noting, made_evidence())
+    CrossFitted(Noting(), made_evidence())
     assert len(given) == 3
     assert all(clean is made_evidence().dev.clean for clean in given)
 
@@ -100,14 +100,14 @@ class Chooser(Witness):
 
 
 def test_halves_keep_what_the_whole_has_chosen() -> None:
-    fitted, batch = CrossFitted(Chooser, made_evidence()), made_evidence().clean
+    fitted, batch = CrossFitted(Chooser(), made_evidence()), made_evidence().clean
     for judge in fitted.judges:
         np.testing.assert_array_equal(judge.score(batch), len(TYPES))
 
 
 def test_what_learns_no_shift_judges_every_turn_itself() -> None:
     """On the same two halves, so that its figures are of the same data."""
-    learning, careless = (CrossFitted(make, made_evidence()) for make in (Witness, Careless))
+    learning, careless = (CrossFitted(make(), made_evidence()) for make in (Witness, Careless))
     assert [turn.types for turn in careless.turns] == [turn.types for turn in learning.turns]
     assert careless.judges == [careless.whole]
 
@@ -122,7 +122,7 @@ def test_without_types_to_swap_one_that_knows_clean_data_alone_judges(
         for key, batch in evidence.conditions.items()
         if key.split != "dev" or key.condition in ("clean", *types)
     }
-    fitted = CrossFitted(Witness, Evidence(evidence.train, conditions, evidence.rows, (), ()))
+    fitted = CrossFitted(Witness(), Evidence(evidence.train, conditions, evidence.rows, (), ()))
     (turn,) = fitted.turns
     assert set(turn.types) == set(TYPES)
     assert seen_by(turn.method.score(evidence.clean)) == set()

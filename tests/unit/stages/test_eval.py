@@ -11,7 +11,7 @@ from snapcli.config import CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, build_stream
 from snapcli.errors import ArtifactError, SnapError, UsageError
-from snapcli.runs import Run
+from snapcli.runs import Run, write_json
 from snapcli.stages.device_evidence import device_evidence, played_stream
 from snapcli.stages.eval import evaluate
 from snapcli.stages.eval_report import EvalReport, MethodFigures
@@ -94,6 +94,17 @@ def test_another_calibration_begins_anew(run: Run) -> None:
     found = evaluate(run, replace(QUICK, methods=("energy",)))
     assert done(found) == {"max-probability", "snap", "energy"}
     assert run.state("eval").status == "done"
+
+
+def test_a_table_that_was_judged_otherwise_is_kept_until_it_is_thrown_away(run: Run) -> None:
+    evaluate(run, QUICK)
+    with run.write("eval", after=("attach", "calibrate")) as out:
+        write_json(out / "eval.json", {"schema": 1})
+    there = run.path("eval/eval.json").read_bytes()
+    error = refused(run, replace(QUICK, methods=("energy",)), UsageError)
+    assert "--anew" in error.hint
+    assert run.path("eval/eval.json").read_bytes() == there
+    assert "energy" in done(evaluate(run, replace(QUICK, methods=("energy",), anew=True)))
 
 
 def test_a_damaged_table_is_not_built_upon(run: Run) -> None:

@@ -35,7 +35,7 @@ def made_report() -> EvalReport:
         Energy,
         partial(Snap, "snap-gated", CalibrateOptions(map="gated")),
     ):
-        figures, samples = judge.figures(CrossFitted(make, made_evidence()), "one", reference)
+        figures, samples = judge.figures(CrossFitted(make(), made_evidence()), "one", reference)
         reference = reference or samples
         methods.append(figures)
     methods.append(MethodFigures("qute", "trained", NOT_RUN, "not asked for"))

@@ -42,7 +42,7 @@ def judge() -> Judge:
 
 @cache
 def judged(make: type[SinglePass] = MaxProbability) -> tuple[MethodFigures, Samples]:
-    return judge().figures(CrossFitted(make, made_evidence()), "single-pass", None)
+    return judge().figures(CrossFitted(make(), made_evidence()), "single-pass", None)
 
 
 class Oracle(SinglePass):
@@ -141,7 +141,7 @@ def test_a_cell_without_errors_is_left_out() -> None:
     fine = Batch(fine.outputs, fine.logits.argmax(axis=-1))
     changed = replace(evidence, conditions={**evidence.conditions, key: fine})
     figures, _ = Judge(changed, REPLICATES).figures(
-        CrossFitted(MaxProbability, changed), "single-pass", None
+        CrossFitted(MaxProbability(), changed), "single-pass", None
     )
     assert figures.errors is not None
     assert figures.errors.cells == len(evidence.cells) - 1
@@ -160,7 +160,7 @@ def test_foreign_inputs_stand_against_right_answers_on_clean_data(name: str) -> 
 
 def test_foreign_inputs_are_scored_by_what_would_be_deployed() -> None:
     """Fitted on all types, unlike what judges these types."""
-    fitted = CrossFitted(lambda: Snap("snap-gated", GATED), made_evidence())
+    fitted = CrossFitted(Snap("snap-gated", GATED), made_evidence())
     figures, _ = judge().figures(fitted, "single-pass", None)
     clean, key = made_evidence().clean, Key("ood", "letters")
     right = clean.logits.argmax(axis=-1) == clean.y
@@ -271,9 +271,9 @@ def test_a_map_that_is_monotone_in_s_leaves_all_figures_of_s_as_they_are(seed: i
     evidence = surprised(seed)
     judge = Judge(evidence, 5)
     plain, _ = judge.figures(
-        CrossFitted(lambda: Surprise("snap-s", CalibrateOptions()), evidence), "", None
+        CrossFitted(Surprise("snap-s", CalibrateOptions()), evidence), "", None
     )
-    scaled, _ = judge.figures(CrossFitted(Scaled, evidence), "", None)
+    scaled, _ = judge.figures(CrossFitted(Scaled(), evidence), "", None)
     for name in ("errors", "ood", "by_severity", "by_type", "selective", "risk_coverage"):
         np.testing.assert_equal(figure_of(scaled, name), figure_of(plain, name), err_msg=name)
     assert scaled.events is not None
@@ -312,7 +312,7 @@ def surprised(seed: int) -> Evidence:
 
 def test_a_stream_is_judged_by_one_map_whatever_its_frames_are() -> None:
     """The one that would be deployed: its figures know no half."""
-    fitted = CrossFitted(lambda: Snap("snap-gated", GATED), made_evidence())
+    fitted = CrossFitted(Snap("snap-gated", GATED), made_evidence())
     figures, _ = judge().figures(fitted, "single-pass", None)
     (stream,) = made_evidence().test_streams
     score = np.concatenate([fitted.whole.uncertainty(part) for part in stream.parts])
@@ -415,7 +415,7 @@ def test_without_corruptions_clean_data_are_all() -> None:
 
 
 def judged_on(evidence: Evidence) -> MethodFigures:
-    fitted = CrossFitted(MaxProbability, evidence)
+    fitted = CrossFitted(MaxProbability(), evidence)
     return Judge(evidence, REPLICATES).figures(fitted, "single-pass", None)[0]
 
 
@@ -443,7 +443,7 @@ def test_the_same_method_gains_nothing_and_surely_so() -> None:
     defined = [gain for gain in found.values() if not np.isnan(gain.value)]
     assert defined
     assert all(gain == Interval(0.0, 0.0, 0.0) for gain in defined)
-    again, _ = judge().figures(CrossFitted(MaxProbability, made_evidence()), "x", samples)
+    again, _ = judge().figures(CrossFitted(MaxProbability(), made_evidence()), "x", samples)
     assert again.gains["errors.pooled.auroc"] == Interval(0.0, 0.0, 0.0)
     assert figures.gains == {}
 

@@ -35,7 +35,7 @@ def evidence() -> Evidence:
 
 
 def test_the_pooled_figure_alone_is_one_of_all(evidence: Evidence) -> None:
-    judge, fitted = Judge(evidence, 40), CrossFitted(MaxProbability, evidence)
+    judge, fitted = Judge(evidence, 40), CrossFitted(MaxProbability(), evidence)
     alone = judge.pooled_auroc(fitted)
     figures, samples = judge.figures(fitted, "single-pass", None)
     assert figures.errors is not None
@@ -50,11 +50,11 @@ def test_the_pooled_figure_alone_is_one_of_all(evidence: Evidence) -> None:
         score = np.concatenate([fitted.whole.score(b) for b in tests])
         halves.append(roc_auc_score(wrong, score))
     assert alone.point == pytest.approx(np.mean(halves))
-    other = judge.pooled_auroc(CrossFitted(lambda: Snap("s", GATED), evidence))
+    other = judge.pooled_auroc(CrossFitted(Snap("s", GATED), evidence))
     more = gain(other, alone)
     assert more.value == pytest.approx(other.point - alone.point)
     assert more.low <= more.value <= more.high
-    again = judge.figures(CrossFitted(lambda: Snap("s", GATED), evidence), "", samples)[0]
+    again = judge.figures(CrossFitted(Snap("s", GATED), evidence), "", samples)[0]
     assert again.gains["errors.pooled.auroc"] == more
     less = gain(other, alone, sign=-1.0)
     assert (less.value, less.low) == pytest.approx((-more.value, -more.high))
@@ -63,8 +63,7 @@ def test_the_pooled_figure_alone_is_one_of_all(evidence: Evidence) -> None:
 @pytest.mark.parametrize("kind", ["logistic", "gated", "gated-taps", "isotonic"])
 def test_an_unblended_map_does_not_hear_the_softmax(evidence: Evidence, kind: str) -> None:
     both, alone = (
-        CrossFitted(lambda m=m: m("u", CalibrateOptions(map=kind)), evidence).whole
-        for m in (Snap, Unblended)
+        CrossFitted(m("u", CalibrateOptions(map=kind)), evidence).whole for m in (Snap, Unblended)
     )
     some = evidence.conditions[Key("test", "fog", 3)]
     surer = Batch({**some.outputs, LOGITS: 3.0 * some.logits}, some.y)
