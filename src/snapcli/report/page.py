@@ -458,15 +458,18 @@ def _versions(made: Sequence[Made]) -> str:
             by_name.setdefault(name, {}).setdefault(version, []).append(one.stage)
         for name, tool in one.tools.items():
             flags.setdefault(name, {}).update(dict.fromkeys(tool["flags"]))
+
+    def said(versions: dict[str, list[str]]) -> str:
+        (version, stages), *others = versions.items()
+        if not others and len(stages) == len(made):
+            return version
+        return "; ".join(f"{v} ({', '.join(stages)})" for v, stages in versions.items())
+
     items = [
         tag("dt", text(name))
         + tag(
             "dd",
-            text(
-                next(iter(versions))
-                if len(versions) == 1
-                else "; ".join(f"{v} ({', '.join(stages)})" for v, stages in versions.items())
-            ),
+            text(said(versions)),
             *(tag("code", text(line)) for line in flags.get(name, ())),
         )
         for name, versions in by_name.items()

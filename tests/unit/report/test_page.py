@@ -201,7 +201,7 @@ def test_everything_else_is_shown(text: str) -> None:
         "seed = 3",
     ):
         assert expected in words
-    assert "<dt>a-compiler</dt><dd>12.2<code>-O2</code><code>-O2 -g</code></dd>" in text
+    assert "<dt>a-compiler</dt><dd>12.2 (bench/x)<code>-O2</code><code>-O2 -g</code></dd>" in text
 
 
 def test_one_source_is_seen(text: str) -> None:
