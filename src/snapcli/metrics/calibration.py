@@ -5,6 +5,7 @@ example, or a group with the same probability, that lies across an edge is share
 in proportion. So neither the order of the file nor that of equals matters.
 """
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -51,20 +52,26 @@ def ece(confidence: Array, correct: NDArray[np.bool_], weights: Weights, bins: i
 
 
 def reliability(
-    stated: Array, observed: NDArray[np.bool_], bins: int = BINS
+    parts: Sequence[tuple[Array, NDArray[np.bool_]]], bins: int = BINS
 ) -> list[tuple[float, float, float]]:
-    """(mean stated probability, share that came true, share of all examples) by rising stated
-    probability. Bins with one and the same probability are one."""
+    """Of several (stated probability, what came true), bin by bin the mean over them: (mean stated
+    probability, share that came true, share of all examples) by rising stated probability. Bins
+    with one and the same probability are one."""
+    means = np.mean([_bins(*part, bins) for part in parts], axis=0)
+    found = []
+    for _, same in groupby(means.tolist(), key=lambda bin: round(bin[0], 9)):
+        held = np.array(list(same))
+        found.append((*held.mean(axis=0).tolist(), len(held) / bins))
+    return found
+
+
+def _bins(stated: Array, observed: NDArray[np.bool_], bins: int) -> Array:
+    """[bins, 2]: mean stated probability and share that came true."""
     groups = grouped(stated)
     ones = np.ones((1, len(stated)))
     mass = groups.cumulated(ones)
     sums = (groups.cumulated(ones * values[groups.order]) for values in (stated, observed))
-    means = [_binned(mass, s, bins)[0] * bins / len(stated) for s in sums]
-    found = []
-    for _, same in groupby(zip(*means, strict=True), key=lambda bin: round(bin[0], 9)):
-        held = np.array(list(same))
-        found.append((*held.mean(axis=0).tolist(), len(held) / bins))
-    return found
+    return np.stack([_binned(mass, s, bins)[0] * bins / len(stated) for s in sums], axis=1)
 
 
 def _binned(mass: Array, value: Array, bins: int) -> Array:

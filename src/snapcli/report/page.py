@@ -246,9 +246,9 @@ def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
     if not figures:
         return ""
     words = (
-        "15 bins of equal mass for each map that judges. On the diagonal what is stated comes true "
-        "as often as stated, below it less often. Posterior: the probability of the answer. U: the "
-        "score itself as the probability that the answer is wrong."
+        "15 bins of equal mass, the mean over the maps that judge. On the diagonal what is stated "
+        "comes true as often as stated, below it less often. Posterior: the probability of the "
+        "answer. U: the score itself as the probability that the answer is wrong."
     )
     return tag("p", text(words), class_="words") + _grid(*figures)
 

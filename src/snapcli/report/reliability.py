@@ -15,7 +15,7 @@ def panels(source: Mapping[str, Any]) -> list[str]:
 
 
 def diagram(source: Mapping[str, Any], key: str, title: str, looks: Looks) -> str:
-    """15 bins of equal mass for each map; on the diagonal the statement is true."""
+    """15 bins of equal mass; on the diagonal the statement is true."""
     lines = []
     for method in reversed(pair(source) or drawn(source)):
         bins = [

@@ -71,8 +71,8 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Reliability:
-    """One of 15 bins of equal mass for each method that judges a turn: mean stated probability,
-    share that came true, share of all examples."""
+    """One of 15 bins of equal mass, the mean over the turns: mean stated probability, share that
+    came true, share of all examples."""
 
     stated: float
     observed: float

@@ -457,17 +457,15 @@ def _risk_coverage(parts: Sequence[Part]) -> tuple[tuple[float, float], ...]:
 
 
 def _reliability(shown: dict[str, list[Part]]) -> dict[str, tuple[Reliability, ...]]:
-    """The bins of all parts, by what they state; together they have a mass of 1."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    """Bin by bin the mean of the parts' diagrams."""
+    found = {}
     for name, parts in shown.items():
-        for part in parts:
-            bins = {f"posterior.{name}": calibration.reliability(part.confidence, ~part.wrong)}
-            if part.uncertainty is not None:
-                stated = calibration.reliability(part.uncertainty, part.wrong)
-                bins[f"uncertainty.{name}"] = stated
-            for what, rows in bins.items():
-                found.setdefault(what, []).extend((s, o, m / len(parts)) for s, o, m in rows)
-    return {what: tuple(Reliability(*row) for row in sorted(rows)) for what, rows in found.items()}
+        stated = {f"posterior.{name}": [(part.confidence, ~part.wrong) for part in parts]}
+        some = [(p.uncertainty, p.wrong) for p in parts if p.uncertainty is not None]
+        stated |= {f"uncertainty.{name}": some} if some else {}
+        for what, pairs in stated.items():
+            found[what] = tuple(Reliability(*row) for row in calibration.reliability(pairs))
+    return found
 
 
 def _thinned(score: Array) -> tuple[float, ...]:

