@@ -19,7 +19,7 @@ COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
     *("demo", "run", "attach", "taps"),
     *("eval", "cost", "ablate", "report", "compare", "show", "monitor", "inspect"),
-    *("verify", "models", "ports", "doctor"),
+    *("verify", "methods", "models", "ports", "doctor"),
     *("data", "kernels"),
 )
 HELP_LIMIT_S = 0.5
