@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 from snapcli import console
 from snapcli.cli.render import figure
 from snapcli.cli.render_eval import signed, within
-from snapcli.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
     from snapcli.stages.ablate_report import AblateReport
@@ -35,6 +34,8 @@ def table(report: "AblateReport") -> None:
 
 
 def _said(title: str, cell: Any, is_reference: bool) -> str:
+    from snapcli.metrics.bootstrap import Interval  # and numpy, which no help needs
+
     if cell is None:
         return "-"
     if isinstance(cell, str):
