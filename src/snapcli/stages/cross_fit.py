@@ -3,9 +3,6 @@
 from copy import copy
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from snapcli.baselines.method import Batch, Dev, Method
 from snapcli.score.turns import turns
 from snapcli.stages.evidence import Evidence
@@ -43,9 +40,6 @@ class CrossFitted:
     def judges(self) -> list[Method]:
         """Those of the turns, each once."""
         return list({id(turn.method): turn.method for turn in self.turns}.values())
-
-    def answers(self, batch: Batch) -> NDArray[np.int64]:
-        return self.whole.answers(batch)
 
 
 def _fitted(method: Method, train: Batch, dev: Dev) -> Method:

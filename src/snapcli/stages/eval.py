@@ -5,7 +5,7 @@ What an earlier eval of the same artifacts, with the same options, has found sta
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,6 +188,7 @@ class _Table:
     ) -> None:
         self._run, self._evaluation, self._settings = run, evaluation, settings
         self._names, self._on_progress = names, on_progress
+        self._calibration = cache(partial(calibration_of, run))
 
     def source(self, source: str) -> Iterator[SourceFigures]:
         """With all single-pass methods, then again with every variant that is done."""
@@ -209,7 +210,7 @@ class _Table:
             },
             accuracy=_accuracy(evidence),
             taps=self._taps,
-            tap_correlation=_correlation(evidence, calibration_of(self._run, source).asked),
+            tap_correlation=_correlation(evidence, self._calibration(source).asked),
             stream=_stream(evidence),
             methods=(),
         )
@@ -256,7 +257,7 @@ class _Table:
         def on_progress(done: int, total: int, detail: str) -> None:
             self._on_progress(done, total, f"{detail} ({source})")
 
-        options = calibration_of(self._run, FLOAT).asked
+        options = self._calibration(FLOAT).asked
         streams = self._settings["streams"]
         return collect(observe, self._evaluation, options, streams, on_progress)
 
@@ -290,7 +291,7 @@ class _Table:
         return judge.figures(CrossFitted(method, evidence), TRAINED, reference)
 
     def _made(self, row: Row, network: Network, source: str) -> Method | WhyNot:
-        return row.make(network, calibration_of(self._run, source))
+        return row.make(network, self._calibration(source))
 
     def _observer(self, variant: variants.Variant, source: str) -> Observe:
         if source == FLOAT:
