@@ -5,7 +5,6 @@ Refused before anything is left behind if it does not fit the target.
 
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +44,15 @@ from snapcli.kernels import (
     snapnn_files,
     snapuq_files,
 )
-from snapcli.runs import Run, disk_errors, read_json, replaced, write_json
+from snapcli.runs import (
+    Run,
+    disk_errors,
+    read_json,
+    settled,
+    swapped,
+    temporary_for,
+    write_json,
+)
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.targets import Target, load_target
@@ -161,7 +168,7 @@ def export_model(
     place = out.resolve()  # a link stays one
     with disk_errors(out, "--out"):
         place.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        temporary = temporary_for(place)
     try:
         with disk_errors(out, "--out"):
             emitted = emit_model(program, None, None)
@@ -169,9 +176,11 @@ def export_model(
                 temporary, str(out), model.name, program, None, emitted, library, target
             )
             _keep_foreign(place, temporary)
-            temporary.chmod(0o755)
-            with replaced(temporary, place):
-                return report
+            try:
+                swapped(temporary, place)
+            finally:
+                settled(place, new=not temporary.exists())
+            return report
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
