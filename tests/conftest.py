@@ -23,6 +23,7 @@ from snapcli import toolchain
 from snapcli.cli import run_app
 from snapcli.errors import SnapError
 from snapcli.kernels import cmsis_nn_dir
+from snapcli.runs import MANIFEST, Run, sha256
 
 STAGES = ("train", "calibrate", "quantize", "export-c", "flash", "bench")
 EPOCHS, INPUTS = 6, 40
@@ -89,14 +90,28 @@ class Workspace:
         return Workspace(runs)
 
     def content(self) -> dict[str, str]:
-        """{path: sha256} of every file, and where links point to."""
+        """{path: sha256} of every file but the locks, and where links point to."""
         return {
             str(path.relative_to(self.runs)): os.readlink(path)
             if path.is_symlink()
             else hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.runs.rglob("*"))
-            if path.is_symlink() or path.is_file()
+            if (path.is_symlink() or path.is_file()) and ".locks" not in path.parts
         }
+
+    def rehash(self) -> None:
+        """Puts the hashes of what lies in the run now into its manifest, as whoever hands over a
+        run can."""
+        path = self.run / MANIFEST
+        manifest = json.loads(path.read_text())
+        stages = manifest["stages"]
+        for record in stages.values():
+            record["outputs"] = {name: sha256(self.run / name) for name in record["outputs"]}
+        path.write_text(json.dumps(manifest))
+        digests = {stage: Run(self.run).digest(stage) for stage in stages}
+        for record in stages.values():
+            record["inputs"] = {stage: digests[stage] for stage in record["inputs"]}
+        path.write_text(json.dumps(manifest))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ _STACKED = 3
 Line = Sequence[tuple[str, str]]
 """Pieces of text, each with its style."""
 
+# Consoles with a bar on them, which only they can keep below their lines.
+_bars: list[Console] = []
+
 
 def _out() -> Console:
     """A file or pipe has no width of its own: it gets one that no table of ours outgrows."""
@@ -54,8 +57,8 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line about what is going on; not part of the result."""
-    _err().print(text, style="dim", markup=False)
+    """A line about what is going on; not part of the result. It stands above a bar."""
+    (_bars[-1] if _bars else _err()).print(text, style="dim", markup=False)
 
 
 def print_json(value: Any) -> None:
@@ -172,7 +175,7 @@ def progress(title: str) -> Iterator[OnProgress]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[detail]}"),
     )
-    with Progress(*columns, console=err, transient=True) as bar:
+    with Progress(*columns, console=err, transient=True) as bar, _drawn_on(err):
         task = bar.add_task(title, total=None, count="", detail="", eta="")
 
         def advance(done: int, total: int, detail: str) -> None:
@@ -180,6 +183,15 @@ def progress(title: str) -> Iterator[OnProgress]:
             bar.update(task, completed=done, total=total, count=count, detail=detail, eta="eta")
 
         yield advance
+
+
+@contextmanager
+def _drawn_on(err: Console) -> Iterator[None]:
+    _bars.append(err)
+    try:
+        yield
+    finally:
+        _bars.pop()
 
 
 @contextmanager

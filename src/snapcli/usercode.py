@@ -1,21 +1,68 @@
-"""Functions in a user's own modules, `module:function`: how they are found and called."""
+"""Functions in a user's own modules, `module:function`: whether they may run, how they are found
+and called.
 
+What is typed may run. What a file names, a recipe or the run of somebody else, may run if it was
+typed here before, from the same folder, or with --allow-code: files are data.
+"""
+
+import hashlib
 import importlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from snapcli.cache import cache_dir
 from snapcli.errors import ConfigError, SnapError, UsageError
+
+ALLOW_CODE = "If you trust where it comes from: --allow-code (its code then runs here)."
+
+
+@dataclass
+class _Permission:
+    """Of this process. everything: --allow-code was given. named_by: {name: file that it stands
+    in}; folder: the one besides the current folder that modules are imported from."""
+
+    everything: bool = False
+    named_by: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
+
+
+_permission = _Permission()
+
+
+def allow_code(allowed: bool = True) -> None:
+    """Code that a file names or holds may run, or may not."""
+    _permission.everything = allowed
+
+
+def code_is_allowed() -> bool:
+    return _permission.everything
+
+
+def named_in_file(file: str, *names: str) -> None:
+    """These were not typed, but stand in a file."""
+    _permission.named_by |= dict.fromkeys(names, file)
+
+
+def look_in(folder: str) -> None:
+    """Where functions are looked for, besides the current folder; empty: nowhere else."""
+    _permission.folder = folder
 
 
 def user_function(name: str) -> Callable[..., Any]:
     """What `module:function` names; the module is found as Python would find it from the current
-    folder, or from one made known before. Raises UsageError."""
+    folder, or from that of look_in(). Raises UsageError."""
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise UsageError(f"'{name}' names no function", "Write module:function.")
+    _check_permission(name)
     import_from(os.getcwd())
+    if _permission.folder:
+        import_from(_permission.folder)
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
@@ -34,7 +81,24 @@ def user_function(name: str) -> Callable[..., Any]:
         )
     if not callable(function):
         raise UsageError(f"{name} is no function", "Name a function: module:function")
+    with suppress(OSError):
+        mark = _mark(name)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
     return function
+
+
+def _check_permission(name: str) -> None:
+    file = _permission.named_by.get(name)
+    if file and not _permission.everything and not _mark(name).is_file():
+        shown = "".join(c if c.isprintable() else "?" for c in name[:80])
+        raise UsageError(f"{file} names {shown}, Python code that would run here", ALLOW_CODE)
+
+
+def _mark(name: str) -> Path:
+    """A file that is there if this code has run with permission."""
+    text = f"{_permission.folder or os.getcwd()}\0{name}"
+    return cache_dir() / "code" / hashlib.sha256(text.encode()).hexdigest()
 
 
 def import_from(folder: str) -> None:

@@ -29,8 +29,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"runs"}),
     frozenset({"versions"}),
     frozenset({"toolchain"}),
-    frozenset({"config", "targets"}),
-    frozenset({"assets", "cache", "jsontext", "progress", "used", "usercode"}),
+    frozenset({"config", "targets", "usercode"}),
+    frozenset({"assets", "cache", "jsontext", "progress", "used"}),
     frozenset({"errors"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -1,11 +1,13 @@
 """Functions of a user's own: found from the current folder, and whose mistakes they are."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from snapcli import usercode
 from snapcli.errors import ConfigError, SnapError, UsageError
-from snapcli.usercode import called, user_function
+from snapcli.usercode import allow_code, called, look_in, named_in_file, user_function
 
 
 @pytest.fixture
@@ -13,6 +15,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with modules whose names no other test has."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("SNAP_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(usercode, "_permission", usercode._Permission())
     return tmp_path
 
 
@@ -62,3 +66,55 @@ def test_our_own_errors_pass(folder: Path) -> None:
 
     with pytest.raises(SnapError, match=r"^said$"):
         called(refuses, "mine:refuses")
+
+
+# ---- What a file names ---------------------------------------------------------------
+
+
+def test_what_a_file_names_is_not_even_imported(folder: Path) -> None:
+    (folder / "theirs_a.py").write_text("open('ran', 'w')\ndef f(): pass\n")
+    named_in_file("config.toml of theirs", "theirs_a:f")
+    with pytest.raises(UsageError, match=r"config\.toml of theirs names theirs_a:f") as caught:
+        user_function("theirs_a:f")
+    assert "--allow-code" in (caught.value.hint or "")
+    assert not (folder / "ran").exists()
+    allow_code()
+    user_function("theirs_a:f")
+    assert (folder / "ran").exists()
+
+
+def test_a_folder_that_a_file_names_does_not_shadow_other_modules(folder: Path) -> None:
+    """A module of ours that is imported later must not be found there."""
+    theirs = folder / "theirs"
+    theirs.mkdir()
+    (theirs / "theirs_b.py").write_text("def f(): pass\n")
+    named_in_file("config.toml of theirs", "theirs_b:f")
+    look_in(str(theirs))
+    with pytest.raises(UsageError, match="would run here"):
+        user_function("theirs_b:f")
+    assert str(theirs) not in sys.path
+
+
+def test_what_was_typed_here_may_run_later_when_a_file_names_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "mine_c.py").write_text("def f(): pass\ndef g(): pass\n")
+    user_function("mine_c:f")
+    # A new process, which reads the run.
+    monkeypatch.setattr(usercode, "_permission", usercode._Permission())
+    named_in_file("config.toml of mine", "mine_c:f", "mine_c:g")
+    user_function("mine_c:f")
+    with pytest.raises(UsageError, match="mine_c:g"):
+        user_function("mine_c:g")
+    # From another folder the same name may be other code.
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    with pytest.raises(UsageError, match="mine_c:f"):
+        user_function("mine_c:f")
+
+
+def test_a_name_is_shown_without_what_a_terminal_would_do(folder: Path) -> None:
+    named_in_file("config.toml", "a\x1b[31m:f")
+    with pytest.raises(UsageError) as caught:
+        user_function("a\x1b[31m:f")
+    assert "\x1b" not in caught.value.message

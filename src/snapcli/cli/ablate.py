@@ -7,7 +7,18 @@ import typer
 from snapcli import console
 from snapcli.cli import render_ablate
 from snapcli.cli.kernels import announce_fetch
-from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir, TargetName
+from snapcli.cli.opening import opened
+from snapcli.cli.options import (
+    RUNS,
+    AllowCode,
+    AsJson,
+    CmsisNn,
+    Kernels,
+    NoWait,
+    RunPath,
+    RunsDir,
+    TargetName,
+)
 from snapcli.config import ABLATIONS, AblateOptions, override
 
 EXAMPLES = (
@@ -30,8 +41,10 @@ def ablate(
     target: TargetName = None,
     kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Vary one thing of a run: what it gives, with intervals, and what it costs.
@@ -39,11 +52,10 @@ def ablate(
     Minutes; mode trains the backbone twice more, each time as long as the run's training took, and
     goes on where it was interrupted.
     """
-    from snapcli.runs import open_run
     from snapcli.stages.ablate import ablate as stage
     from snapcli.stages.recipe import run_recipe
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     export = run_recipe(chosen).export_c
     options = override(
         AblateOptions(target=export.target, kernels=export.kernels),

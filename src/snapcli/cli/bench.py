@@ -8,7 +8,8 @@ import typer
 
 from snapcli import console
 from snapcli.cli import measured
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir, TargetName
 from snapcli.config import override
 from snapcli.errors import InterruptedRunError, UsageError
 
@@ -59,12 +60,13 @@ def bench(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first frames of the stream.")
     ] = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Time the firmware, check its answers bit for bit."""
-    from snapcli.runs import open_run
     from snapcli.stages.bench import bench as stage
     from snapcli.stages.energy import PowerTrace
     from snapcli.stages.recipe import run_recipe
@@ -74,7 +76,7 @@ def bench(
     _refuse(timed if stream else {"--split": split, "--limit": limit}, stream)
     if supply_voltage is not None and power_trace is None:
         raise UsageError("--supply-voltage is for a power trace", "Give --power-trace as well.")
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     if stream:
         _stream(chosen, target, port, split or "test", limit, json)
         return

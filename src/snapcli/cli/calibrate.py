@@ -6,7 +6,8 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.config import override
 from snapcli.errors import UsageError
 
@@ -86,12 +87,13 @@ def calibrate(
     port: Annotated[
         str | None, typer.Option(help="With --push: the board's serial port, if there are more.")
     ] = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Turn surprise into a probability of error."""
-    from snapcli.runs import open_run
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.push import find_receiver
     from snapcli.stages.push import push as push_stage
@@ -101,7 +103,7 @@ def calibrate(
         raise UsageError(
             "--target is 0", "Leave it out for the rule's own, or give a share above 0."
         )
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(
         run_recipe(chosen).calibrate,
         map=map,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snapcli import console
+from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, RunsDir
 from snapcli.cli.render import plural
 from snapcli.errors import CheckError
@@ -37,10 +38,9 @@ def compare(
     json: AsJson = False,
 ) -> None:
     """Compare two runs, mark what got worse."""
-    from snapcli.runs import open_run
     from snapcli.stages.compare import compare as stage
 
-    report = stage(open_run(run_a, runs_dir), open_run(run_b, runs_dir), fail_if or ())
+    report = stage(opened(run_a, runs_dir), opened(run_b, runs_dir), fail_if or ())
     console.print_json(report) if json else _render(report)
     if report.broken:
         said = "; ".join(f"{_broken(broken)} breaks {broken.gate}" for broken in report.broken)

@@ -7,7 +7,8 @@ import typer
 from snapcli import console
 from snapcli.cli import render_cost
 from snapcli.cli.kernels import announce_fetch
-from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, AsJson, CmsisNn, Kernels, NoWait, RunPath, RunsDir
 from snapcli.cli.words import names
 from snapcli.config import CostOptions, override
 
@@ -33,16 +34,17 @@ def cost(
     ] = None,
     kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Compile every method for the boards: flash, RAM and instructions, and what does not fit."""
-    from snapcli.runs import open_run
     from snapcli.stages.cost import cost as stage
     from snapcli.stages.recipe import run_recipe
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(
         CostOptions(kernels=run_recipe(chosen).export_c.kernels),
         methods=names(methods) or (),

@@ -6,7 +6,8 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render_eval
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.cli.words import names
 
 EXAMPLES = (
@@ -37,16 +38,17 @@ def eval(
     anew: Annotated[
         bool, typer.Option("--anew", help="Throw away the table that is there.")
     ] = False,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Compare every method of the paper, with intervals."""
     from snapcli.config import EvalOptions, override
-    from snapcli.runs import open_run
     from snapcli.stages.eval import evaluate
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(
         EvalOptions(),
         methods=names(methods) or (),

@@ -8,12 +8,15 @@ import typer
 from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.kernels import announce_fetch
+from snapcli.cli.opening import opened
 from snapcli.cli.options import (
     RUNS,
+    AllowCode,
     AsJson,
     CmsisNn,
     Kernels,
     ModelFile,
+    NoWait,
     RunPath,
     RunsDir,
     TargetName,
@@ -23,6 +26,7 @@ from snapcli.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
+    from snapcli.runs import Run
 
 EXAMPLES = (
     "snap export-c",
@@ -49,12 +53,13 @@ def export_c(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the arena over time and who holds the peak.")
     ] = False,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Write a model, with its monitor if it has one, as a folder of C, if it fits the target."""
-    from snapcli.runs import open_run
     from snapcli.stages.export_c import export_c as stage
     from snapcli.stages.export_c import export_model
     from snapcli.stages.recipe import run_recipe
@@ -65,7 +70,7 @@ def export_c(
         raise UsageError("--model and --run are two different sources", "Give one of them.")
     if runtime != _C:
         _check_tflm(runtime, model, kernels or cmsis_nn, explain)
-        _export_tflm(run, runs_dir, target, json)
+        _export_tflm(opened(run, runs_dir, no_wait, allow_code), target, json)
         return
     plans: list[Program] = []
     try:
@@ -76,7 +81,7 @@ def export_c(
             with console.progress("export-c"):
                 report = export_model(model, place, options, cmsis_nn, plans.append)
         else:
-            chosen = open_run(run, runs_dir)
+            chosen = opened(run, runs_dir, no_wait, allow_code)
             options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
             announce_fetch(options.kernels, cmsis_nn)
             with console.progress("export-c"):
@@ -114,12 +119,10 @@ def _check_tflm(
         )
 
 
-def _export_tflm(run: Path | None, runs_dir: Path, target: str | None, json: bool) -> None:
-    from snapcli.runs import open_run
+def _export_tflm(run: "Run", target: str | None, json: bool) -> None:
     from snapcli.stages.export_tflm import export_tflm
     from snapcli.stages.recipe import run_recipe
 
-    chosen = open_run(run, runs_dir)
     with console.progress("export-c"):
-        report = export_tflm(chosen, override(run_recipe(chosen).export_c, target=target).target)
+        report = export_tflm(run, override(run_recipe(run).export_c, target=target).target)
     console.print_json(report) if json else render.export_tflm(report)

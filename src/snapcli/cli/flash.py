@@ -7,7 +7,8 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir, TargetName
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AsJson, NoWait, RunPath, RunsDir, TargetName
 
 EXAMPLES = (
     "snap flash",
@@ -40,6 +41,7 @@ def flash(
     ] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Build the firmware; boot it in the emulator or write it to the board.
@@ -47,13 +49,12 @@ def flash(
     For a core without a board, a library for firmware of your own.
     """
     from snapcli.flashers import Wish, flashers_for
-    from snapcli.runs import open_run
     from snapcli.stages.flash import flash as stage
     from snapcli.stages.library import library
     from snapcli.stages.recipe import run_recipe
     from snapcli.targets import load_target
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait)
     wanted = load_target(target or run_recipe(chosen).export_c.target)
     wish = None if build_only else Wish(flasher, probe, drive, port)
     if wish and not wanted.port:

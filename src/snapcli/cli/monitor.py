@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snapcli import console
-from snapcli.cli.options import RUNS, RunPath, RunsDir, TargetName
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, RunPath, RunsDir, TargetName
 from snapcli.cli.render import percent, plural
 from snapcli.cli.view import View
 
@@ -36,14 +37,14 @@ def monitor(
         Path | None,
         typer.Option(dir_okay=False, help="A new file: a line of JSON for each frame."),
     ] = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
 ) -> None:
     """Watch a device decide, live; q or Ctrl-C ends it."""
-    from snapcli.runs import open_run
     from snapcli.stages.monitor import recording, watch
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, allow_code=allow_code)
     # Ctrl-C is how this ends, also where it comes before the first frame.
     view: View | None = None
     try:

@@ -16,6 +16,16 @@ RunPath = Annotated[
     Path | None,
     typer.Option("--run", help="Run directory, by path or by name in the runs folder; the latest."),
 ]
+NoWait = Annotated[
+    bool,
+    typer.Option("--no-wait", help="Fail at once if another command is at work on the run."),
+]
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code", help="Run Python code that the run names or holds, if you trust it."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TargetName = Annotated[
     str | None,

@@ -6,7 +6,8 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.config import override
 
 EXAMPLES = (
@@ -20,16 +21,17 @@ def quantize(
     samples: Annotated[
         int | None, typer.Option(help="Training images that set the activation ranges.")
     ] = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Turn model, heads, map and threshold into integers."""
-    from snapcli.runs import open_run
     from snapcli.stages.quantize import quantize as stage
     from snapcli.stages.recipe import run_recipe
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(run_recipe(chosen).quantize, samples=samples)
     with console.progress("quantize") as on_progress:
         report = stage(chosen, options, on_progress)

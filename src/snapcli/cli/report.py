@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from snapcli import console
-from snapcli.cli.options import RUNS, AsJson, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AsJson, NoWait, RunPath, RunsDir
 
 EXAMPLES = (
     "snap report",
@@ -22,13 +23,13 @@ def report(
         typer.Option(dir_okay=False, help="Write it there; else report/index.html of the run."),
     ] = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Write all that a run holds as one page of HTML."""
-    from snapcli.runs import open_run
     from snapcli.stages.report import report as stage
 
-    found = stage(open_run(run, runs_dir), output)
+    found = stage(opened(run, runs_dir, no_wait), output)
     if json:
         console.print_json(found)
         return

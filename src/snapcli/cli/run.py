@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from snapcli.cli.options import RUNS, AsJson, RunsDir
+from snapcli.cli.options import RUNS, AllowCode, AsJson, RunsDir
 
 EXAMPLES = (
     "snap run pipelines/digits.toml",
@@ -18,12 +18,17 @@ def run(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Override stage.option=value; repeatable.")
     ] = None,
+    allow_code: AllowCode = False,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
     """Run a recipe: the six above with their options."""
     from snapcli.cli.pipeline import run_pipeline
     from snapcli.config import load_recipe
-    from snapcli.stages.recipe import find_recipe
+    from snapcli.stages.recipe import code_named_in, find_recipe
+    from snapcli.usercode import allow_code as allow
 
-    run_pipeline(load_recipe(find_recipe(recipe), set_ or []), runs_dir, json)
+    allow(allow_code)
+    path = find_recipe(recipe)
+    code_named_in(load_recipe(path), str(path))
+    run_pipeline(load_recipe(path, set_ or []), runs_dir, json)

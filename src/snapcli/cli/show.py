@@ -7,6 +7,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, RunsDir
 
 if TYPE_CHECKING:
@@ -26,10 +27,9 @@ def show(
     json: AsJson = False,
 ) -> None:
     """Show a run: its stages, figures, what is stale."""
-    from snapcli.runs import open_run
     from snapcli.stages.show import show as stage
 
-    report = stage(open_run(run, runs_dir))
+    report = stage(opened(run, runs_dir))
     if json:
         console.print_json(report)
         return

@@ -6,7 +6,18 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, RunPath, RunsDir, TargetName
+from snapcli.cli.opening import opened
+from snapcli.cli.options import (
+    RUNS,
+    AllowCode,
+    AsJson,
+    CmsisNn,
+    Kernels,
+    NoWait,
+    RunPath,
+    RunsDir,
+    TargetName,
+)
 from snapcli.config import override
 
 EXAMPLES = (
@@ -32,17 +43,18 @@ def taps(
     target: TargetName = None,
     kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
+    allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Find the blocks that are worth a head, by gain and cost."""
     from snapcli.config import TapsOptions
-    from snapcli.runs import open_run
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.taps import taps as stage
 
-    chosen = open_run(run, runs_dir)
+    chosen = opened(run, runs_dir, no_wait, allow_code)
     export = run_recipe(chosen).export_c
     options = override(
         TapsOptions(target=export.target, kernels=export.kernels),

@@ -8,7 +8,8 @@ import typer
 from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.interrupt import resumable
-from snapcli.cli.options import RUNS, AsJson, DataDir, RunPath, RunsDir
+from snapcli.cli.opening import opened
+from snapcli.cli.options import RUNS, AsJson, DataDir, NoWait, RunPath, RunsDir
 from snapcli.cli.words import names, whole_numbers
 from snapcli.errors import UsageError
 
@@ -128,6 +129,7 @@ def train(
     ] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
+    no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
@@ -167,7 +169,7 @@ def train(
     }
     if resume:
         asked = {**given, "quick": quick or None, "seeds": seeds}
-        report = _resumed(asked, run, runs_dir)
+        report = _resumed(asked, run, runs_dir, no_wait)
         console.print_json(report) if json else render.train(report)
         return
     if run is not None:
@@ -216,8 +218,9 @@ def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
         return stage(run, recipe, on_progress=on_progress)
 
 
-def _resumed(asked: dict[str, Any], name: Path | None, runs_dir: Path) -> "TrainReport":
-    from snapcli.runs import open_run
+def _resumed(
+    asked: dict[str, Any], name: Path | None, runs_dir: Path, no_wait: bool
+) -> "TrainReport":
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.train import train as stage
 
@@ -227,6 +230,6 @@ def _resumed(asked: dict[str, Any], name: Path | None, runs_dir: Path) -> "Train
             f"--resume keeps the options of the run; {extra[0].replace('_', '-')} was given",
             "Leave it out, or start a new run without --resume.",
         )
-    run = open_run(name, runs_dir)
+    run = opened(name, runs_dir, no_wait)
     with resumable(run), console.progress("train") as on_progress:
         return stage(run, run_recipe(run), resume=True, on_progress=on_progress)

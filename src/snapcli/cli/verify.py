@@ -8,6 +8,7 @@ import typer
 from snapcli import console
 from snapcli.cli import render
 from snapcli.cli.kernels import announce_fetch
+from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, ModelFile, RunPath, RunsDir
 from snapcli.config import VerifyOptions, override
 from snapcli.errors import CheckError, UsageError
@@ -37,7 +38,6 @@ def verify(
     json: AsJson = False,
 ) -> None:
     """Compare TFLite, numpy, C here and C in the emulator, layer by layer."""
-    from snapcli.runs import open_run
     from snapcli.stages.verify import verify_model, verify_run
 
     if model is not None and run is not None:
@@ -48,7 +48,7 @@ def verify(
         if model is not None:
             report = verify_model(model, options, data, cmsis_nn, on_progress)
         else:
-            report = verify_run(open_run(run, runs_dir), options, data, cmsis_nn, on_progress)
+            report = verify_run(opened(run, runs_dir), options, data, cmsis_nn, on_progress)
     console.print_json(report) if json else render.verify(report)
     for link in report.links:
         if link.difference:

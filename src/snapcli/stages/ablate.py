@@ -71,6 +71,17 @@ def ablate(
 ) -> AblateReport:
     target = load_target(options.target)
     _check(run, options.kind, target)
+    with run.making(f"ablate/{options.kind}"):
+        return _ablate(run, options, target, cmsis_nn, on_progress)
+
+
+def _ablate(
+    run: Run,
+    options: AblateOptions,
+    target: Target,
+    cmsis_nn: Path | None,
+    on_progress: OnProgress,
+) -> AblateReport:
     known, calibration = known_of(run), calibration_of(run, INT8).asked
     rows = _modes(run, known) if options.kind == _MODE else configurations(options.kind, known)
     dataset = run_dataset(run, on_progress)

@@ -35,7 +35,7 @@ from snapcli.heads.fit import fit_head
 from snapcli.heads.quantize import quantize_head
 from snapcli.models.finished import Finished, is_keras, load_finished
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, disk_errors, write_json
+from snapcli.runs import Run, disk_errors, whole_file, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.stages.attach_words import doubts, float_ends, meaning, unfit_heads
 from snapcli.stages.calibrate_attached import (
@@ -180,8 +180,8 @@ def attach(
         ),
         calibrate=calibrated,
     )
-    with disk_errors(run.root):
-        run.path(CONFIG).write_text(dump_recipe(recipe))
+    with disk_errors(run.root), whole_file(run.path(CONFIG)) as partial:
+        partial.write_text(dump_recipe(recipe))
     with run.write("attach", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         save_body(body, content, out)
         save_scores(out / SCORES_FILE, kept)

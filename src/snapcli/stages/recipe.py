@@ -9,6 +9,7 @@ from snapcli.config import Recipe, load_recipe
 from snapcli.data.files.store import VARIABLE
 from snapcli.errors import ArtifactError, ConfigError, UsageError
 from snapcli.runs import Run
+from snapcli.usercode import named_in_file
 
 CONFIG = "config.toml"
 
@@ -21,6 +22,7 @@ def run_recipe(run: Run) -> Recipe:
         raise ArtifactError(
             f"{run.name}/{CONFIG} cannot be used: {error.message}", "Run: snap train"
         ) from None
+    code_named_in(recipe, f"{CONFIG} of {run.name}")
     place = os.environ.get(VARIABLE)
     if not place:
         return recipe
@@ -29,6 +31,11 @@ def run_recipe(run: Run) -> Recipe:
         train=replace(recipe.train, data_dir=place),
         attach=replace(recipe.attach, data_dir=place),
     )
+
+
+def code_named_in(recipe: Recipe, file: str) -> None:
+    """Functions that a recipe names were not typed, and may come from somebody else."""
+    named_in_file(file, recipe.train.backbone, recipe.attach.data, recipe.attach.front_end)
 
 
 def find_recipe(name: str) -> Path:

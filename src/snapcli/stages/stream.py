@@ -27,6 +27,7 @@ from snapcli.stages.dataset import run_dataset
 from snapcli.stages.exact import Reference, check_exact
 from snapcli.stages.firmware import attached, built_firmware, target_at
 from snapcli.stages.frame_log import FrameLog
+from snapcli.targets import Target
 
 SCHEMA = 1
 SPLITS = ("test", "dev")
@@ -88,6 +89,18 @@ def stream(
     if split not in SPLITS:
         raise UsageError(f"there is no stream of {split}", f"Known: {', '.join(SPLITS)}.")
     target = target_at(run, target_name, port)
+    with run.making(f"stream/{target.name}"):
+        return _stream(run, target, split, limit, port, on_progress)
+
+
+def _stream(
+    run: Run,
+    target: Target,
+    split: str,
+    limit: int | None,
+    port: str | None,
+    on_progress: OnProgress,
+) -> StreamReport:
     firmware = built_firmware(run, target)
     plan = build_stream(run_dataset(run), split, STREAM_SEED)
     frames = min(limit or len(plan), len(plan))

@@ -18,7 +18,7 @@ from snapcli.models.activations import pooled_activations
 from snapcli.models.fit import Progress, Trainer
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
+from snapcli.runs import CHECKPOINT, Run, disk_errors, whole_file, write_json
 from snapcli.score.confidence import error_logit
 from snapcli.stages.recipe import CONFIG
 
@@ -64,6 +64,11 @@ def train(
     run: Run, recipe: Recipe, resume: bool = False, on_progress: OnProgress = silent
 ) -> TrainReport:
     """With resume the epochs that the run's checkpoint holds are not trained again."""
+    with run.making("train"):
+        return _train(run, recipe, resume, on_progress)
+
+
+def _train(run: Run, recipe: Recipe, resume: bool, on_progress: OnProgress) -> TrainReport:
     checkpoint = run.path(CHECKPOINT)
     if resume and not checkpoint.is_file():
         raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
@@ -77,8 +82,8 @@ def train(
     backbone = load_backbone(options.backbone)
     taps = backbone.taps(options.taps, options.ranks)
     require_tensorflow()
-    with disk_errors(run.root):
-        run.path(CONFIG).write_text(dump_recipe(recipe))
+    with disk_errors(run.root), whole_file(run.path(CONFIG)) as partial:
+        partial.write_text(dump_recipe(recipe))
     trainer = Trainer(backbone, taps, dataset, options)
     if resume:
         trainer.restore(checkpoint)

@@ -91,8 +91,9 @@ def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     backbone = load_backbone(options.backbone)
     kind, stage = _kind(name), f"variants/{name}"
     model = kind.build(backbone, data.input_shape, len(data.class_names))
-    if run.state(stage).status != "done":
-        _Training(run, name, backbone, data, options, on_progress).write()
+    with run.making(stage):
+        if run.state(stage).status != "done":
+            _Training(run, name, backbone, data, options, on_progress).write()
     with np.load(run.inputs(stage) / _WEIGHTS) as saved:
         model.set_weights([saved[f"w{i}"] for i in range(len(saved.files))])
     return Variant(name, model, kind.observe(model))

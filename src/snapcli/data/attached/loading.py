@@ -25,7 +25,7 @@ from snapcli.data.sound.clips import Noise
 from snapcli.data.splits import divided
 from snapcli.errors import ConfigError, UsageError, suggestion
 from snapcli.progress import OnProgress, silent
-from snapcli.usercode import import_from
+from snapcli.usercode import look_in
 
 _FEWEST = 50  # examples in all: of fewer no head can be fitted
 # Nothing is trained: heads need fewer examples than a network, a map needs errors.
@@ -37,8 +37,7 @@ _FORMS = "Give a folder, an .npz, module:function or a data set's name."
 def load_given(options: AttachOptions, wanted: Wanted, on_progress: OnProgress = silent) -> Dataset:
     """The same splits in the same order for the same options, as long as the files (or what the
     function returns) are the same."""
-    if options.code_dir:
-        import_from(options.code_dir)
+    look_in(options.code_dir)
     labels = read_labels(options.labels, wanted.classes)
     if options.data in NAMES:
         dataset = from_name(options, wanted, labels, on_progress)
