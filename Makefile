@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills lint format \
+.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills together lint format \
 	setup tools browser clean
 
 help: ## Show this list.
@@ -49,6 +49,9 @@ heads: setup ## Print drift, gain and cost of every head on the digits: about 15
 
 kills: setup ## Kill snap 50 times during flash, bench and stream: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/kills.py
+
+together: setup ## Start 1,000 pairs of commands on one run, and open it 10,000 times meanwhile.
+	@$(VENV)/bin/python benchmarks/together.py
 
 speed: setup ## Print how many corrupted images and clips are made in a second.
 	@$(VENV)/bin/python benchmarks/corruptions.py

@@ -402,7 +402,7 @@ def full(*_: Any, **__: Any) -> None:
     [
         ("export-c", "pathlib.Path.write_text"),
         ("flash", "snapcli.stages.flash.write_json"),
-        ("bench", "snapcli.runs.write_json"),
+        ("bench", "snapcli.runs.manifest.write_json"),
     ],
 )
 def test_no_space_left(

@@ -43,7 +43,8 @@ class PageReport:
 def report(run: Run, output: Path | None = None) -> PageReport:
     """output: a file to write instead of the one in the run."""
     reader = _Reader(run)
-    contents = reader.contents()
+    with run.still():
+        contents = reader.contents()
     text = page(contents)
     if output is None:
         with run.write(STAGE, after=tuple(reader.shown)) as out:

@@ -196,8 +196,11 @@ def test_a_killed_stage_leaves_the_one_before(run: Run, steps: int) -> None:
     left = tree(run.root)
     again = Run(run.root)
     assert again.state("flash/qemu-m4").status == "done"
-    # Who only looks changes nothing; who reads it gets the one before in its place.
+    # Who only looks finds the one before where it lies, and changes nothing; for who makes
+    # something of it, it is put back.
+    assert again.path("build/qemu-m4/result.txt").read_text() == "1"
     assert tree(run.root) == left
+    assert again.inputs("flash/qemu-m4") == run.root / "build" / "qemu-m4"
     assert (again.inputs("flash/qemu-m4") / "result.txt").read_text() == "1"
     put(again, "flash/qemu-m4", ("export-c/qemu-m4",))
     assert set(tree(run.root)) == set(before)
