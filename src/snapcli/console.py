@@ -53,12 +53,12 @@ def _err() -> Console:
 
 def say(text: str) -> None:
     """A line of the result."""
-    _out().print(text, markup=False)
+    _out().print(_plain(text), markup=False)
 
 
 def note(text: str) -> None:
     """A line about what is going on; not part of the result. It stands above a bar."""
-    (_bars[-1] if _bars else _err()).print(text, style="dim", markup=False)
+    (_bars[-1] if _bars else _err()).print(_plain(text), style="dim", markup=False)
 
 
 def print_json(value: Any) -> None:
@@ -81,7 +81,12 @@ def _headline(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return _plain(" ".join(text.split()))
+
+
+def _plain(text: str) -> str:
+    """Without what a terminal would obey: names may come from anybody's files."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -135,20 +140,20 @@ def _print_table(
         # A path that is cut off is no path.
         column.overflow = "fold"
     for row in rows:
-        view.add_row(*(Text(cell) for cell in row))
+        view.add_row(*(Text(_plain(cell)) for cell in row))
     out = _out()
     # The title stands outside of the table, which would break it to its own width.
-    out.print(title, style="bold", markup=False)
+    out.print(_plain(title), style="bold", markup=False)
     out.print(view)
 
 
 def tree(title: str, branches: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Branches under the title, each with its leaves."""
-    root = Tree(Text(title, style="bold"), guide_style="dim")
+    root = Tree(Text(_plain(title), style="bold"), guide_style="dim")
     for name, leaves in branches:
-        branch = root.add(Text(name))
+        branch = root.add(Text(_plain(name)))
         for leaf in leaves:
-            branch.add(Text(leaf))
+            branch.add(Text(_plain(leaf)))
     # As wide as it is: a narrow terminal breaks lines, but loses nothing.
     Console(highlight=False, width=_TREE_WIDTH).print(root)
 

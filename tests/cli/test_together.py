@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from snapcli.runs import Run
-from tests.conftest import PROGRAM, Workspace
+from snapcli.runs import MANIFEST, Run
+from tests.conftest import PROGRAM, Workspace, snap
 
 
 @contextmanager
@@ -77,6 +77,41 @@ def test_commands_that_were_started_together_are_all_recorded(workspace: Workspa
         # Of this command, and not of the one that made the run.
         assert record["argv"][:2] == ["-c", word]
         assert run.state(stage).status != "damaged"
+
+
+def test_a_recipe_of_somebody_else_runs_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SNAP_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "theirs_too.py").write_text("open('ran', 'w')\n")
+    (tmp_path / "theirs.toml").write_text('[train]\nbackbone = "theirs_too:build"\n')
+    outcome = snap("run", "theirs.toml", "--runs-dir", str(tmp_path / "runs"))
+    error, hint = outcome.error()
+    assert "theirs.toml names theirs_too:build" in error
+    assert "--allow-code" in hint
+    assert not (tmp_path / "ran").exists()
+    # Allowed, it runs as far as it goes.
+    error, _ = snap("run", "theirs.toml", "--allow-code").error()
+    assert "has no 'build'" in error
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_terminal_does_not_obey_what_a_run_holds(workspace: Workspace) -> None:
+    path = workspace.run / MANIFEST
+    manifest = json.loads(path.read_text())
+    manifest["stages"]["attach"] = {
+        **manifest["stages"].pop("train"),
+        "argv": ["snap", "attach", "\x1b]0;title\x07"],
+    }
+    for record in manifest["stages"].values():
+        record["inputs"] = {}
+    path.write_text(json.dumps(manifest))
+    (workspace.run / "train" / "model.keras").unlink()
+    outcome = workspace.snap("calibrate")
+    assert outcome.code == 4
+    assert "attach" in outcome.err
+    assert not {"\x1b", "\x07"} & set(outcome.err)
 
 
 def test_a_run_of_somebody_else_runs_no_code(workspace: Workspace, tmp_path: Path) -> None:
