@@ -16,8 +16,11 @@ CONFIG = "config.toml"
 
 def run_recipe(run: Run) -> Recipe:
     """SNAP_DATA_DIR, where it is set, takes the place of the folder that was trained from."""
+    path = run.path(CONFIG)
     try:
-        recipe = load_recipe(run.path(CONFIG))
+        if path.exists() and not path.is_file():
+            raise ConfigError("it is no file")
+        recipe = load_recipe(path)
     except ConfigError as error:
         raise ArtifactError(
             f"{run.name}/{CONFIG} cannot be used: {error.message}", "Run: snap train"

@@ -206,6 +206,17 @@ def test_a_killed_stage_leaves_the_one_before(run: Run, steps: int) -> None:
     assert set(tree(run.root)) == set(before)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_killed_stage_is_made_again_in_its_place(run: Run, steps: int) -> None:
+    chain(run)
+    killed(run, "flash/qemu-m4", steps)
+    again = Run(run.root)
+    assert again.state("flash/qemu-m4").status == "done"
+    put(again, "flash/qemu-m4", ("export-c/qemu-m4",), "2")
+    assert again.path("build/qemu-m4/result.txt").read_text() == "2"
+    assert [p.name for p in run.path("build").iterdir()] == ["qemu-m4"]
+
+
 def test_a_stage_killed_when_all_was_done_is_done(run: Run) -> None:
     chain(run)
     final = run.path("build/qemu-m4")
