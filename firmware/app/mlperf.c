@@ -55,7 +55,7 @@ static void say_lap(void)
 
 static void say_results(void)
 {
-    uint32_t probability_q16[SNAP_MODEL_CLASSES];
+    uint32_t *const probability_q16 = (uint32_t *)(void *)app_arena;
     snap_model_probability_q16(&last, probability_q16);
     app_say("m-results-[");
     for (int k = 0; k < SNAP_MODEL_CLASSES; k++) {
