@@ -20,8 +20,9 @@ ROOTS = {"port_reset": 0, "take_fault": 32, "report": 0}
 # The core pushes eight words when it takes an exception, and one more to align them; the FPU's
 # registers are not kept. No handler pushes anything below.
 EXCEPTION_BYTES = 36
-# Assembly of ours that jumps inside of itself by an address that it has computed.
-_JUMPS_INSIDE = frozenset({"snapnn_tile"})
+# Assembly of ours whose jump to a computed address calls nobody: the one enters a loop of its
+# own, the other returns from an exception, to report().
+_CALLS_NOBODY = frozenset({"snapnn_tile", "take_fault"})
 
 _SYMBOL = re.compile(r"^([0-9a-f]{8}) .{5} F \S+\t([0-9a-f]{8}) +(?:\.hidden )?(\S+)$", re.M)
 _LINE = re.compile(r"^ *([0-9a-f]+):\t[0-9a-f ]+\t(\S+)(?:\t([^@\n]*))?(?:@ *(.*))?$", re.M)
@@ -234,12 +235,12 @@ def _take(
         goes = function.calls if mnemonic == "bl" else function.jumps
         goes.add(int(target[1], 16))
     elif mnemonic in ("bx", "blx"):
-        function.indirect |= operands != "lr"
+        function.indirect |= operands != "lr" and function.name not in _CALLS_NOBODY
     elif re.match(r"(ldr|mov)", mnemonic) and re.match(r"pc\b", operands):
         literal = re.match(r"\(?([0-9a-f]+)", comment) if "[pc" in operands else None
         if literal:  # the linker's way to what is far away
             function.jumps.add(words[int(literal[1], 16)] & ~1)
-        elif not re.search(r"\[sp\], #|, lr$", operands) and function.name not in _JUMPS_INSIDE:
+        elif not re.search(r"\[sp\], #|, lr$", operands) and function.name not in _CALLS_NOBODY:
             function.indirect = True
     elif _SETS_SP.match(operands) and not mnemonic.startswith(_GIVES_BACK):
         if not _pushed(mnemonic, operands):

@@ -9,7 +9,8 @@ import pytest
 
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, LinkError, Reason, Selftest, StreamState
-from snapcli.errors import DeviceError
+from snapcli.errors import DeviceError, ToolchainError
+from snapcli.stack import checked_stack
 from snapcli.targets import load_target, target_names
 from tests.conftest import need
 from tests.unit.firmware import tiny_model
@@ -110,6 +111,46 @@ def test_stack_high_water_mark(firmware, client):
     stack = client.stack()
     assert stack.reserved_bytes == firmware[0].stack_bytes
     assert 100 < stack.used_bytes < 1024
+
+
+def exercise(client: Client) -> None:
+    """Every request and every command."""
+    client.hello()
+    client.profile(data_of(0))
+    client.selftest()
+    client.check()
+    client.start()
+    client.infer(data_of(0))
+    for command in ("name", "profile", "timestamp", "help", "db load 1", "db 00", "db print"):
+        client.text(command)
+    assert client.text("infer 1 0")[-1].startswith("m-results-")
+    assert client.text("results") == client.text("results")
+    client.push_settings(OTHER.pack(OWN.check))
+
+
+@pytest.mark.parametrize("classes", [10, 1500])
+@pytest.mark.parametrize("name", EMULATED)
+def test_the_stack_stays_below_its_bound_whatever_the_model_has_of_classes(
+    tmp_path, name, classes
+):
+    need(compiler=True, emulator=True)
+    target = load_target(name)
+    built = build_app(tmp_path, name, SNAP_MODEL_CLASSES=str(classes))
+    bound = checked_stack(built.code, target.stack_bytes, name)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        exercise(client)
+        results = client.text("infer 1 0")[-1]
+        assert results.count(",") == classes - 1
+        stack = client.stack()
+    assert stack.reserved_bytes == target.stack_bytes
+    assert stack.used_bytes <= bound.bytes < 1.5 * stack.used_bytes
+    # The frames of ten classes: none of them is an array of the model's.
+    assert bound.bytes < 600
+
+
+def test_a_stack_that_has_no_bound_is_an_error(firmware):
+    with pytest.raises(ToolchainError, match=r"deep > deep calls itself"):
+        checked_stack(firmware[1].code, firmware[0].stack_bytes, "it")
 
 
 def test_settings_are_replaced_and_given_back(client):
