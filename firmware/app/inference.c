@@ -42,6 +42,7 @@ uint64_t app_inference(struct snap_model_result *result, uint32_t *steps)
     if (steps) {
         memset(steps, 0, SNAP_MODEL_STEPS * sizeof *steps);
     }
+    port_watchdog_feed();
     const uint32_t interrupts = port_irq_mask();
     port_marker(true);
     port_counter_align();
@@ -60,6 +61,7 @@ uint32_t app_selftest(struct snap_model_result *result)
 {
     for (uint32_t i = 0; i < SNAP_GOLDEN_COUNT; i++) {
         memcpy(snap_model_input(app_arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
+        port_watchdog_feed();
         snap_model_run(app_arena, result);
         app_clock();
         if (result->predicted != snap_golden_expected[i].predicted ||

@@ -85,7 +85,7 @@ _NAMING = (
 _IMAGE_SECTIONS = (".vectors", ".itcm", ".text", ".rodata", ".data")  # what the CRC covers
 _CRC_SECTION = ".image_crc"
 _FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
-_RAM_SECTIONS = (".stack", ".data", ".bss")
+_RAM_SECTIONS = (".stack", ".kept", ".data", ".bss")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@
 #define FAULTS 8u
 
 #define COUNTER_HZ 1000000u
-#define FLASH_BYTES 128
+#define PAGE_BYTES 128
 
 const struct port_board port_board = {PORT_UNIT_CYCLES, 1, COUNTER_HZ, true};
 
@@ -30,7 +30,7 @@ static struct {
     uint8_t broken;
 } board;
 
-static _Alignas(4) uint8_t flash[FLASH_BYTES];
+static _Alignas(8) uint8_t flash[PORT_SETTINGS_PAGES][PAGE_BYTES];
 static jmp_buf restart;
 
 bool port_uart_poll(uint8_t *byte)
@@ -68,15 +68,15 @@ bool port_uart_set_baud(uint32_t baud)
     return baud >= 9600;
 }
 
-struct port_settings port_settings(void)
+struct port_settings port_settings(int page)
 {
-    return (struct port_settings){flash, board.broken & NO_SETTINGS ? 0 : sizeof flash};
+    return (struct port_settings){flash[page], board.broken & NO_SETTINGS ? 0 : PAGE_BYTES};
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
-    memset(flash, 0xFF, sizeof flash);
-    memcpy(flash, bytes, board.broken & FLASH_FAILS ? count / 2 : count);
+    memset(flash[page], 0xFF, PAGE_BYTES);
+    memcpy(flash[page], bytes, board.broken & FLASH_FAILS ? count / 2 : count);
     return !(board.broken & FLASH_FAILS);
 }
 
