@@ -24,9 +24,13 @@ WORK = 1000  # turns of a loop for each unit of the first byte
 
 
 def build_app(folder, name, **defines):
+    return build_for(load_target(name), folder, **defines)
+
+
+def build_for(target, folder, **defines):
     sources, include_dirs = tiny_model.sources()
     sources += toolchain.app_sources()
-    return toolchain.build(load_target(name), sources, include_dirs, defines, folder / "out")
+    return toolchain.build(target, sources, include_dirs, defines, folder / "out")
 
 
 def data_of(first: int) -> bytes:
@@ -201,6 +205,88 @@ def test_a_stack_overflow_is_told(firmware):
             client.infer(b"\xff" * INPUT_BYTES)
         assert caught.value.reason == Reason.FAULT
         assert client.hello().target == target.name  # it has started anew
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_the_watchdog_ends_what_hangs_and_nothing_else(tmp_path, name):
+    """It waits for half a virtual second here, and an instruction takes a nanosecond."""
+    need(compiler=True, emulator=True)
+    built = build_app(tmp_path, name, TINY_MODEL_WORK="1000000", PORT_WATCHDOG_S="1/2")
+    with Emulator(load_target(name), built.elf) as emulator, Client(emulator.port) as client:
+        client.start()
+        short = client.infer(data_of(10)).count
+        assert short < 0.3e9
+        runs = 1 + int(1e9 / short)
+        client.text("db load 1")
+        client.text(f"db {10:02x}")
+        assert client.text(f"infer {runs} 0")[-1].startswith("m-results-")
+        with pytest.raises(LinkError, match="NMI") as caught:
+            client.infer(data_of(255))
+        assert caught.value.reason == Reason.FAULT
+        assert client.infer(data_of(10)).count == short
+        assert client.restarts == 1
+
+
+NOWHERE, SOMEWHERE = 0x50000000, 0x00300000  # on the emulated board: a fault; memory
+
+
+def with_pages_at(folder, name, first, second):
+    """The target, with its pages of settings at these addresses."""
+    target = replace(load_target(name), port=str(folder / "port"))
+    shutil.copytree(toolchain.firmware_dir() / "port" / load_target(name).port, target.port)
+    script = folder / "port" / "memory.ld"
+    text = script.read_text()
+    before = "ORIGIN = PORT_FLASH_BYTES, LENGTH = PORT_SETTINGS_BYTES"
+    assert before in text
+    length = 2 * (second - first)
+    text = text.replace(before, f"ORIGIN = {first:#x}, LENGTH = {length:#x}")
+    script.write_text(text.replace("PORT_SETTINGS_BYTES / 2", "2048"))
+    return target
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_a_page_of_settings_that_cannot_be_read_is_left_alone(tmp_path, name):
+    """Without care the device would fault at each boot, for ever."""
+    need(compiler=True, emulator=True)
+    target = with_pages_at(tmp_path, name, SOMEWHERE, NOWHERE)
+    built = build_for(target, tmp_path)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        wait_for_boot(client)
+        hello = client.hello()
+        assert hello.settings_check == hello.own_settings_check == OWN.check
+        assert client.push_settings(OTHER.pack(OWN.check)) == OTHER.check
+        client.restart()
+        assert client.hello().settings_check == OTHER.check
+        # The next ones have to go to the other page, and fail; those in use stay.
+        with pytest.raises(LinkError, match="hard fault .* at address 0x50000000"):
+            client.push_settings(OWN.pack())
+        wait_for_boot(client)
+        assert client.hello().settings_check == OTHER.check
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_where_no_page_can_be_read_the_image_s_own_settings_rule(tmp_path, name):
+    need(compiler=True, emulator=True)
+    target = with_pages_at(tmp_path, name, NOWHERE, NOWHERE + 2048)
+    built = build_for(target, tmp_path)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        wait_for_boot(client)
+        assert client.hello().settings_check == OWN.check
+        client.start()
+        result = client.infer(data_of(9))
+        assert result.uncertainty_q16 == expected(data_of(9)).uncertainty_q16
+
+
+def wait_for_boot(client: Client) -> None:
+    """Each page that faults is read twice, and each fault is told."""
+    for _ in range(5):
+        try:
+            client.hello()
+        except LinkError as error:
+            assert error.reason is Reason.FAULT
+        else:
+            return
+    pytest.fail("it faults again and again")
 
 
 def test_selftest_finds_the_vector_that_differs(tmp_path):
