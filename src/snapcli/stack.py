@@ -92,9 +92,7 @@ def stack_bound(code: Code, roots: Mapping[str, int] = ROOTS) -> StackBound:
     for function in functions.by_address.values():
         if function.name in roots:
             depth, path = graph.depth(function)
-            found[function.name] = StackBound(
-                roots[function.name] + depth + EXCEPTION_BYTES, path
-            )
+            found[function.name] = StackBound(roots[function.name] + depth + EXCEPTION_BYTES, path)
     if set(found) != set(roots):
         raise _not_understood("its startup code is not the one that is known here")
     return max(found.values(), key=lambda bound: bound.bytes)
@@ -254,9 +252,9 @@ def _pushed(mnemonic: str, operands: str) -> int:
     if mnemonic.startswith(("push", "stmdb", "vpush", "vstmdb")):
         if mnemonic.startswith(("push", "vpush")) or operands.startswith("sp!"):
             return _list_bytes(operands)
-    elif mnemonic.startswith("sub") and (less := _TAKEN_OFF.match(operands)):
-        return int(less[1])
-    elif mnemonic.startswith(("str", "vstr")) and (less := _PUSHED.search(operands)):
+    elif (mnemonic.startswith("sub") and (less := _TAKEN_OFF.match(operands))) or (
+        mnemonic.startswith(("str", "vstr")) and (less := _PUSHED.search(operands))
+    ):
         return int(less[1])
     return 0
 

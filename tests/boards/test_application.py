@@ -97,9 +97,7 @@ def test_settings_are_pushed_and_outlive_a_reset(board, client):
     assert client.push_settings(own) == check_of(own) == hello.own_settings_check
 
 
-def test_a_page_that_cannot_be_read_gives_way_to_the_other_until_it_is_written(
-    board, client, name
-):
+def test_a_page_that_cannot_be_read_gives_way_to_the_other_until_it_is_written(board, client, name):
     """As where the power went while it was written: ECC of the small part."""
     monitor, hello = tiny_monitor(), client.hello()
 

@@ -5,10 +5,12 @@ import shutil
 
 import pytest
 
-from snapcli import toolchain
+from snapcli import stack, toolchain
 from snapcli.errors import ConfigError, ToolchainError
 from snapcli.stack import EXCEPTION_BYTES, Code, checked_stack, stack_bound
 from snapcli.targets import load_target, target_names
+
+from .firmware import tiny_model
 
 needs_gcc = pytest.mark.skipif(
     shutil.which(toolchain.GCC) is None, reason=f"{toolchain.GCC} is not installed"
@@ -249,11 +251,7 @@ def test_real_code_without_a_bound(tmp_path, body: str, why: str) -> None:
 @needs_gcc
 @pytest.mark.parametrize("target", BOARDS)
 def test_the_compiler_and_the_code_agree_about_every_frame(tmp_path, target) -> None:
-    """Of the application with kernels of every kind; assembly of ours has none of the compiler's."""
-    from snapcli import stack
-
-    from .firmware import tiny_model
-
+    """Of the whole application: our reading of prologues is that of gcc."""
     sources, include_dirs = tiny_model.sources()
     sources += toolchain.app_sources()
     code = toolchain.build(load_target(target), sources, include_dirs, {}, tmp_path / "out").code

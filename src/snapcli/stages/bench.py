@@ -33,8 +33,10 @@ from snapcli.targets import Target
 
 _SAMPLE_SEED = 0
 # One of every kind, good and bad: the stack's mark is that of the text commands too.
-_TEXT = ("name", "profile", "timestamp", "help", "db load 1", "db 00", "db print")
-_TEXT += ("infer 1 0", "results", "nonsense")
+_TEXT = (
+    *("name", "profile", "timestamp", "help", "db load 1", "db 00", "db print"),
+    *("infer 1 0", "results", "nonsense"),
+)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,9 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     source = run.inputs(stage)
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         image, size = _build(target, source, out, WITH_HEADS, {})
-        plain, plain_size = _build(target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"})
+        plain, plain_size = _build(
+            target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"}
+        )
         model_id = read_json(source / "export.json")["model_id"]
         if target.emulator:
             for build in (image, plain):

@@ -7,7 +7,6 @@ import pytest
 
 from snapcli.device.frame import encode
 from snapcli.device.messages import Type
-
 from tests.conftest import need
 
 from . import tiny_model
