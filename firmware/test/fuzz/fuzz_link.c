@@ -27,6 +27,7 @@ static struct {
     size_t quiet_at; /* bytes left to receive when it gets quiet */
     uint32_t quiet;  /* tenths of a second */
     uint32_t now;
+    uint32_t kept;
     uint8_t broken;
 } board;
 
@@ -73,6 +74,11 @@ struct port_settings port_settings(int page)
     return (struct port_settings){flash[page], board.broken & NO_SETTINGS ? 0 : PAGE_BYTES};
 }
 
+uint32_t *port_kept(void)
+{
+    return &board.kept;
+}
+
 bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
     memset(flash[page], 0xFF, PAGE_BYTES);
@@ -103,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     board.quiet_at = size - FUZZ_HEAD_BYTES < data[1] ? 0 : size - FUZZ_HEAD_BYTES - data[1];
     board.quiet = data[2];
     board.now = 0;
+    board.kept = 0;
     memset(flash, 0xFF, sizeof flash);
 
     setjmp(restart); /* comes back here with what is left to receive */
