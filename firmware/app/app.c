@@ -2,6 +2,7 @@
 
 #include "baud.h"
 #include "clock.h"
+#include "console.h"
 #include "frame.h"
 #include "image.h"
 #include "inference.h"
@@ -59,7 +60,8 @@ void app_boot(void)
 void app_turn(void)
 {
     uint8_t byte;
-    if (port_uart_poll(&byte)) {
+    port_watchdog_feed();
+    if (app_read(&byte)) {
         take(byte);
         last_byte = app_clock();
     } else {
@@ -69,7 +71,9 @@ void app_turn(void)
             app_text_drop(&text);
         }
     }
-    app_baud_check();
+    if (!app_parser_inside(&parser)) { /* at a low rate a frame takes longer than a rate holds */
+        app_baud_check();
+    }
 }
 
 _Noreturn void app_run(void)

@@ -15,7 +15,7 @@ void app_baud_change(uint32_t baud);
 /* A good frame has been answered. */
 void app_baud_confirm(void);
 
-/* Back to the first rate when the last good frame is too long ago. */
+/* Back to the first rate when the last good frame is too long ago. Not while one arrives. */
 void app_baud_check(void);
 
 #endif

@@ -2,17 +2,42 @@
 
 #include "port.h"
 
+static bool taken_back;
+static uint8_t taken_back_byte;
+
+bool app_read(uint8_t *byte)
+{
+    if (taken_back) {
+        taken_back = false;
+        *byte = taken_back_byte;
+        return true;
+    }
+    return port_uart_poll(byte);
+}
+
+void app_unread(uint8_t byte)
+{
+    taken_back = true;
+    taken_back_byte = byte;
+}
+
+static void put(uint8_t byte)
+{
+    port_uart_write(byte);
+    port_watchdog_feed(); /* 32 KB may take longer than it waits */
+}
+
 void app_write(const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        port_uart_write(bytes[i]);
+        put(bytes[i]);
     }
 }
 
 void app_say(const char *text)
 {
     while (*text) {
-        port_uart_write((uint8_t)*text++);
+        put((uint8_t)*text++);
     }
 }
 
@@ -31,6 +56,6 @@ void app_say_number(uint64_t value)
 void app_say_hex(uint32_t value, int digits)
 {
     while (digits-- > 0) {
-        port_uart_write((uint8_t)"0123456789abcdef"[value >> 4 * digits & 15u]);
+        put((uint8_t)"0123456789abcdef"[value >> 4 * digits & 15u]);
     }
 }

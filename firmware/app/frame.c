@@ -72,6 +72,11 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
     return parser->crc == parser->received_crc ? APP_EVENT_FRAME : APP_EVENT_DAMAGED;
 }
 
+bool app_parser_inside(const struct app_parser *parser)
+{
+    return parser->position > 1;
+}
+
 void app_parser_drop(struct app_parser *parser)
 {
     parser->position = 0;

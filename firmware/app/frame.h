@@ -3,6 +3,7 @@
 #ifndef APP_FRAME_H
 #define APP_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,6 +69,9 @@ void app_parser_init(struct app_parser *parser, uint8_t *payload, uint32_t capac
 
 /* Takes one byte. */
 enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte);
+
+/* Whether a frame has begun and is not yet complete. */
+bool app_parser_inside(const struct app_parser *parser);
 
 /* Forgets a half frame. */
 void app_parser_drop(struct app_parser *parser);

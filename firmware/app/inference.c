@@ -12,7 +12,7 @@
 _Static_assert(SNAP_MODEL_INPUT_BYTES <= APP_PAYLOAD_LIMIT, "an input has to fit one frame");
 
 /* Named: a linker script may place .bss.app_arena in the fastest memory. */
-_Alignas(8) uint8_t app_arena[APP_RECEIVE_BYTES];
+_Alignas(8) uint8_t app_arena[APP_ARENA_BYTES];
 
 /* ---- Runs --------------------------------------------------------------- */
 
@@ -42,6 +42,7 @@ uint64_t app_inference(struct snap_model_result *result, uint32_t *steps)
     if (steps) {
         memset(steps, 0, SNAP_MODEL_STEPS * sizeof *steps);
     }
+    port_watchdog_feed();
     const uint32_t interrupts = port_irq_mask();
     port_marker(true);
     port_counter_align();
@@ -56,17 +57,17 @@ uint64_t app_inference(struct snap_model_result *result, uint32_t *steps)
 
 /* ---- Self-test ----------------------------------------------------------- */
 
-uint32_t app_selftest(void)
+uint32_t app_selftest(struct snap_model_result *result)
 {
     for (uint32_t i = 0; i < SNAP_GOLDEN_COUNT; i++) {
-        struct snap_model_result result;
         memcpy(snap_model_input(app_arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
-        snap_model_run(app_arena, &result);
+        port_watchdog_feed();
+        snap_model_run(app_arena, result);
         app_clock();
-        if (result.predicted != snap_golden_expected[i].predicted ||
-            memcmp(result.logits, snap_golden_expected[i].logits, sizeof result.logits) ||
-            memcmp(result.surprisal_q16, snap_golden_expected[i].surprisal_q16,
-                   SNAP_MODEL_TAPS * sizeof *result.surprisal_q16)) {
+        if (result->predicted != snap_golden_expected[i].predicted ||
+            memcmp(result->logits, snap_golden_expected[i].logits, sizeof result->logits) ||
+            memcmp(result->surprisal_q16, snap_golden_expected[i].surprisal_q16,
+                   SNAP_MODEL_TAPS * sizeof *result->surprisal_q16)) {
             return i;
         }
     }

@@ -8,16 +8,20 @@
 #include "snap_model.h"
 #include "snapuq.h"
 
-/* Where payloads arrive. Nothing there outlives an inference. */
+/* Where payloads arrive, and between inferences room for the probabilities of all classes.
+ * Nothing there outlives an inference. */
 #define APP_RECEIVE_BYTES (SNAP_MODEL_ARENA_BYTES > 1024 ? SNAP_MODEL_ARENA_BYTES : 1024)
-extern _Alignas(8) uint8_t app_arena[APP_RECEIVE_BYTES];
+#define APP_PROBABILITY_BYTES (4 * SNAP_MODEL_CLASSES)
+#define APP_ARENA_BYTES \
+    (APP_RECEIVE_BYTES > APP_PROBABILITY_BYTES ? APP_RECEIVE_BYTES : APP_PROBABILITY_BYTES)
+extern _Alignas(8) uint8_t app_arena[APP_ARENA_BYTES];
 
 /* Runs the model on what is in its input, with the settings in use. steps is 0, or the counts
  * of all steps go there, [SNAP_MODEL_STEPS]. Returns the count of all, in the counter's unit. */
 uint64_t app_inference(struct snap_model_result *result, uint32_t *steps);
 
-/* Index of the first golden vector whose result differs, or their number. */
-uint32_t app_selftest(void);
+/* Index of the first golden vector whose result differs, or their number; result is overwritten. */
+uint32_t app_selftest(struct snap_model_result *result);
 uint32_t app_selftest_count(void);
 
 /* ---- The stream --------------------------------------------------------- */

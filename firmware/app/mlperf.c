@@ -55,7 +55,7 @@ static void say_lap(void)
 
 static void say_results(void)
 {
-    uint32_t probability_q16[SNAP_MODEL_CLASSES];
+    uint32_t *const probability_q16 = (uint32_t *)(void *)app_arena;
     snap_model_probability_q16(&last, probability_q16);
     app_say("m-results-[");
     for (int k = 0; k < SNAP_MODEL_CLASSES; k++) {
@@ -136,13 +136,30 @@ static void buffer(char *rest)
     }
 }
 
-static void run(uint32_t times)
+/* Whether somebody has something to say. Runners may end their lines in a CR or LF. */
+static bool interrupted(void)
 {
-    for (; times > 0; times--) {
+    uint8_t byte;
+    if (!app_read(&byte) || byte == '\r' || byte == '\n') {
+        return false;
+    }
+    app_unread(byte);
+    return true;
+}
+
+/* False: it was ended before the last run. */
+static bool run(uint32_t times)
+{
+    for (uint32_t done = 0; done < times; done++) {
+        if (done && interrupted()) {
+            say_line("e-[infer was ended by what arrived]");
+            return false;
+        }
         memcpy(snap_model_input(app_arena), input, sizeof input);
         app_inference(&last, 0);
         inferred = true;
     }
+    return true;
 }
 
 static void infer(char *rest)
@@ -167,11 +184,15 @@ static void infer(char *rest)
         return;
     }
     say_count("m-warmup-start-", warmups);
-    run(warmups);
+    if (!run(warmups)) {
+        return;
+    }
     say_line("m-warmup-done");
     say_count("m-infer-start-", runs);
     say_lap();
-    run(runs);
+    if (!run(runs)) {
+        return;
+    }
     say_lap();
     say_line("m-infer-done");
     say_results();
@@ -194,7 +215,7 @@ static void help(void)
     say_line("db load N%    announce an input of N bytes");
     say_line("db HEX%       its next bytes, two digits each");
     say_line("db print%     the input");
-    say_line("infer N W%    W runs to warm up, N timed ones");
+    say_line("infer N W%    W runs to warm up, N timed ones; any byte ends it");
     say_line("results%      probability of each class");
 }
 

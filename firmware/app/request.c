@@ -27,6 +27,10 @@ static struct app_frame answer;
 static uint32_t answered_crc;
 static uint8_t answered_sequence;
 
+/* Here and not on the stack: their size is the model's. */
+static struct snap_model_result result;
+static uint32_t steps[SNAP_MODEL_STEPS];
+
 /* ---- Payloads ------------------------------------------------------------- */
 
 static uint32_t number_at(const uint8_t *bytes)
@@ -57,20 +61,20 @@ static void put_hello(void)
     app_frame_put_bytes(&answer, PORT_TARGET_NAME, sizeof PORT_TARGET_NAME - 1);
 }
 
-static void put_result(const struct snap_model_result *result, uint64_t count)
+static void put_result(uint64_t count)
 {
     const struct snapuq_budget_state stream = app_stream_state();
-    app_frame_put(&answer, (uint32_t)result->predicted, 4);
-    app_frame_put(&answer, (uint32_t)result->abstain, 4);
-    app_frame_put(&answer, result->score_q16, 4);
-    app_frame_put(&answer, result->uncertainty_q16, 4);
+    app_frame_put(&answer, (uint32_t)result.predicted, 4);
+    app_frame_put(&answer, (uint32_t)result.abstain, 4);
+    app_frame_put(&answer, result.score_q16, 4);
+    app_frame_put(&answer, result.uncertainty_q16, 4);
     app_frame_put(&answer, count, 8);
     app_frame_put(&answer, (uint32_t)stream.rate_q24, 4);
     app_frame_put(&answer, (uint32_t)stream.threshold_q24, 4);
     for (int tap = 0; tap < SNAP_MODEL_TAPS; tap++) {
-        app_frame_put(&answer, result->surprisal_q16[tap], 4);
+        app_frame_put(&answer, result.surprisal_q16[tap], 4);
     }
-    app_frame_put_bytes(&answer, result->logits, sizeof result->logits);
+    app_frame_put_bytes(&answer, result.logits, sizeof result.logits);
 }
 
 /* ---- Requests: each puts the payload of its answer, or says why it is refused -- */
@@ -83,7 +87,6 @@ static void take_input(void)
 
 static enum app_error infer(void)
 {
-    struct snap_model_result result;
     if (app_image_damaged()) {
         return APP_ERROR_IMAGE;
     }
@@ -93,20 +96,18 @@ static enum app_error infer(void)
     take_input();
     const uint64_t count = app_inference(&result, 0);
     app_stream_decide(&result);
-    put_result(&result, count);
+    put_result(count);
     return APP_OK;
 }
 
 static enum app_error profile(void)
 {
-    struct snap_model_result result;
-    uint32_t steps[SNAP_MODEL_STEPS];
     if (app_image_damaged()) {
         return APP_ERROR_IMAGE;
     }
     take_input();
     const uint64_t count = app_inference(&result, steps);
-    put_result(&result, count);
+    put_result(count);
     for (int step = 0; step < SNAP_MODEL_STEPS; step++) {
         app_frame_put(&answer, steps[step], 4);
     }
@@ -119,7 +120,7 @@ static enum app_error selftest(void)
         return APP_ERROR_IMAGE;
     }
     app_frame_put(&answer, app_selftest_count(), 4);
-    app_frame_put(&answer, app_selftest(), 4);
+    app_frame_put(&answer, app_selftest(&result), 4);
     return APP_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Which settings are in use: the image's own, or those in flash (SPEC.md, 3.6). */
+/* Which settings are in use: the image's own, or the newer of two in flash (SPEC.md, 3.6). */
 #ifndef APP_SETTINGS_H
 #define APP_SETTINGS_H
 
@@ -18,7 +18,8 @@ const struct snap_model_settings *app_settings(void);
 uint32_t app_settings_check(void);
 uint32_t app_settings_own_check(void);
 
-/* Puts a block into flash and use. block is aligned as the struct is. */
-enum app_error app_settings_replace(const uint8_t *block, uint32_t count);
+/* Puts a block into flash and use. It is aligned as the struct is, and up to 16 bytes behind it
+ * are overwritten. */
+enum app_error app_settings_replace(uint8_t *block, uint32_t count);
 
 #endif

@@ -53,16 +53,27 @@ WEAK void port_irq_restore(uint32_t state)
 #endif
 }
 
-WEAK struct port_settings port_settings(void)
+WEAK struct port_settings port_settings(int page)
 {
+    (void)page;
     return (struct port_settings){0, 0};
 }
 
-WEAK bool port_settings_replace(const uint8_t *bytes, size_t count)
+WEAK bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
+    (void)page;
     (void)bytes;
     (void)count;
     return false;
+}
+
+WEAK uint32_t *port_kept(void)
+{
+    return 0;
+}
+
+WEAK void port_watchdog_feed(void)
+{
 }
 
 WEAK struct port_image port_image(void)

@@ -60,16 +60,27 @@ void port_marker(bool high);
 uint32_t port_irq_mask(void);
 void port_irq_restore(uint32_t state);
 
-/* A piece of flash of its own for settings; capacity 0: there is none. */
+/* Flash of its own for settings, in two pages (0 and 1) that are erased apart: one is whole
+ * while the other is written. capacity 0: there is none. */
+#define PORT_SETTINGS_PAGES 2
 struct port_settings {
     const uint8_t *bytes;
     size_t capacity;
 };
-struct port_settings port_settings(void);
+struct port_settings port_settings(int page);
 
-/* Erases that piece and writes count bytes to its start (0: erases only).
+/* Erases a page and writes count bytes to its start, from the first to the last.
  * False unless they read back the same. */
-bool port_settings_replace(const uint8_t *bytes, size_t count);
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count);
+
+/* A word of RAM that a restart leaves alone; after power-on it may hold anything. 0: there is
+ * none. */
+uint32_t *port_kept(void);
+
+/* Starts the count of a watchdog anew, which port_init() has started. The application is back
+ * here after each inference, each byte it sends and each turn of its loop; a page of settings
+ * is erased in between. */
+void port_watchdog_feed(void);
 
 /* The program as it was linked: code, constants and initial values; bytes 0: not known. */
 struct port_image {

@@ -35,6 +35,8 @@ extern uint32_t port_data_start[], port_data_end[], port_bss_start[], port_bss_e
 extern const uint32_t port_data_load[], port_image_crc[];
 extern const uint8_t port_image_start[], port_image_end[];
 extern const struct port_copy port_copies_start[], port_copies_end[];
+/* Their addresses are numbers. */
+extern uint8_t port_settings_start[], port_settings_stride[], port_settings_page_bytes[];
 
 int main(void);
 _Noreturn void port_reset(void);
@@ -182,10 +184,18 @@ struct port_image port_image(void)
     };
 }
 
-struct port_settings port_settings(void)
+uint8_t *port_settings_page(int page)
 {
-    return (struct port_settings){
-        port_settings_start,
-        (size_t)(port_settings_end - port_settings_start),
-    };
+    return port_settings_start + (size_t)page * (size_t)port_settings_stride;
+}
+
+struct port_settings port_settings(int page)
+{
+    return (struct port_settings){port_settings_page(page), (size_t)port_settings_page_bytes};
+}
+
+uint32_t *port_kept(void)
+{
+    static uint32_t word __attribute__((section(".kept")));
+    return &word;
 }

@@ -12,7 +12,7 @@ struct port_copy {
 };
 #define PORT_COPY __attribute__((section(".port_copies"), used)) static const struct port_copy
 
-/* The region SETTINGS of memory.ld. */
-extern uint8_t port_settings_start[], port_settings_end[];
+/* Where a page of the region SETTINGS starts. */
+uint8_t *port_settings_page(int page);
 
 #endif

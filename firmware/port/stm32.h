@@ -1,5 +1,5 @@
 /* What both STM32 boards share: GPIO, USART (the F0/F3/L4/F7 kind), the marker
- * pin and the cycle counter of the core. It is the larger part of their ports,
+ * pin, the watchdog and the cycle counter of the core. It is the larger part of their ports,
  * so each port.c includes it once, after it has named
  *   STM32_CORE_HZ      clock of the core, once port_init() is through
  *   STM32_CONSOLE      USART of the ST-LINK's serial port, at STM32_CONSOLE_HZ
@@ -37,6 +37,18 @@ struct stm32_gpio {
 #define DWT_CYCCNT STM32_REGISTER(0xE0001004u)
 #define DWT_LAR STM32_REGISTER(0xE0001FB0u)
 
+#define IWDG_KR STM32_REGISTER(0x40003000u)
+#define IWDG_KR_START 0xCCCCu
+#define IWDG_KR_UNLOCK 0x5555u
+#define IWDG_KR_FEED 0xAAAAu
+#define IWDG_PR STM32_REGISTER(0x40003004u)
+#define IWDG_PR_BY_256 6u
+#define IWDG_RLR STM32_REGISTER(0x40003008u)
+#define IWDG_RLR_MOST 0xFFFu
+#define IWDG_SR STM32_REGISTER(0x4000300Cu)
+#define DBGMCU_APB1_FREEZE STM32_REGISTER(0xE0042008u)
+#define DBGMCU_APB1_FREEZE_IWDG (1u << 12)
+
 const struct port_board port_board = {PORT_UNIT_CYCLES, 1, STM32_CORE_HZ, false};
 
 static inline void stm32_pin_mode(struct stm32_gpio *gpio, uint32_t pin, uint32_t mode)
@@ -63,6 +75,26 @@ static inline void stm32_counter_start(void)
     DEMCR |= DEMCR_TRCENA;
     DWT_LAR = 0xC5ACCE55u; /* the M7 keeps the DWT locked; the M4 ignores this */
     DWT_CTRL |= DWT_CTRL_CYCCNTENA;
+}
+
+/* 2^20 periods of the 32 kHz oscillator LSI are 32.8 s, the longest there is: by its tolerance
+ * 30.8 to 35.5 s on the L4, 22.3 to 61.7 s on the F7. It stands still while a debugger halts the
+ * core. Nothing stops it but a reset. */
+static inline void stm32_watchdog_start(void)
+{
+    DBGMCU_APB1_FREEZE |= DBGMCU_APB1_FREEZE_IWDG;
+    IWDG_KR = IWDG_KR_START;
+    IWDG_KR = IWDG_KR_UNLOCK;
+    IWDG_PR = IWDG_PR_BY_256;
+    IWDG_RLR = IWDG_RLR_MOST;
+    while (IWDG_SR) { /* until both have arrived; should they not, it resets after 0.5 s */
+    }
+    IWDG_KR = IWDG_KR_FEED;
+}
+
+void port_watchdog_feed(void)
+{
+    IWDG_KR = IWDG_KR_FEED;
 }
 
 uint32_t port_counter(void)

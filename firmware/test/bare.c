@@ -36,6 +36,7 @@ static uint8_t read_byte(void)
 {
     uint8_t byte;
     while (!port_uart_poll(&byte)) {
+        port_watchdog_feed();
         port_idle();
     }
     return byte;
@@ -164,19 +165,21 @@ static void tell_image(void)
     }
 }
 
-/* The letter, then 4 bytes: replaces the settings with them. */
+/* The letter, a page, then 4 bytes: replaces the page with them. */
 static void replace_settings(void)
 {
+    const int page = read_byte() - '0';
     uint8_t bytes[4];
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = read_byte();
     }
-    write_word(port_settings_replace(bytes, sizeof bytes));
+    write_word(port_settings_replace(page, bytes, sizeof bytes));
 }
 
+/* The letter, then a page. */
 static void tell_settings(void)
 {
-    const struct port_settings settings = port_settings();
+    const struct port_settings settings = port_settings(read_byte() - '0');
     uint32_t words[2];
     memcpy(words, settings.bytes, sizeof words);
     write_word((uint32_t)settings.capacity);
@@ -196,13 +199,20 @@ _Noreturn void app_run(void)
         case '4': replace_settings(); break;
         case '5': tell_settings(); break;
         case '6': /* all of it but the erasing, which overwrites nothing here */
-            write_word(port_settings_replace(0, port_settings().capacity + 1));
+            write_word(port_settings_replace(0, 0, port_settings(0).capacity + 1));
             break;
         case '7':
             write_word(port_stack_used_bytes());
             write_word(port_stack_reserved_bytes());
             break;
         case '8': port_restart();
+        case '9': /* what outlives a restart, and what the next one shall find there */
+            write_word(*port_kept());
+            *port_kept() = read_byte();
+            break;
+        case '0': /* hangs */
+            for (;;) {
+            }
         default: make_fault(letter);
         }
     }

@@ -14,18 +14,20 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from snapcli import used
 from snapcli.assets import asset_dir
 from snapcli.errors import ConfigError, DeviceError, ToolchainError, UsageError
+from snapcli.stack import Code
 from snapcli.targets import LIMITS, Target
 
 GCC = "arm-none-eabi-gcc"
 SIZE = "arm-none-eabi-size"
 OBJCOPY = "arm-none-eabi-objcopy"
+OBJDUMP = "arm-none-eabi-objdump"
 AR = "arm-none-eabi-ar"
 QEMU = "qemu-system-arm"
 CC = "cc"
@@ -44,7 +46,7 @@ _APT = {
 
 _COMPILE_FLAGS = (
     *("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes"),
-    *("-ffunction-sections", "-fdata-sections", "-fno-common"),
+    *("-ffunction-sections", "-fdata-sections", "-fno-common", "-fstack-usage"),
 )
 RUN_S = 600
 LOOK_S, WRITE_S = 30.0, 300.0  # 2 MB at 10 KB/s, and the time to erase them
@@ -83,7 +85,7 @@ _NAMING = (
 _IMAGE_SECTIONS = (".vectors", ".itcm", ".text", ".rodata", ".data")  # what the CRC covers
 _CRC_SECTION = ".image_crc"
 _FLASH_SECTIONS = (*_IMAGE_SECTIONS, _CRC_SECTION, ".own_settings")
-_RAM_SECTIONS = (".stack", ".data", ".bss")
+_RAM_SECTIONS = (".stack", ".kept", ".data", ".bss")
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Build:
     sections: Mapping[str, int]  # name -> bytes, loaded or reserved sections only
     image_bytes: int  # of flash from its start: all but the CRC and the settings behind it
     image_crc: int  # CRC-32 of them
+    code: Code = field(repr=False)  # what tells how much stack it may take
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,7 @@ def build(
         _run([GCC, *target.cpu_flags, *_LINK_FLAGS, *options, *objects, "-o", elf], target, folder)
         image = _fill_crc(folder / elf, folder / binary)
         sections = _section_sizes(folder / elf, folder / map_file)
+        code = _code(elf, objects, folder)
         for product in (elf, binary, map_file):
             os.replace(folder / product, out_dir / product)
 
@@ -218,6 +222,16 @@ def build(
         sections=sections,
         image_bytes=len(image),
         image_crc=zlib.crc32(image),
+        code=code,
+    )
+
+
+def _code(elf: str, objects: Sequence[str], folder: Path) -> Code:
+    """The linked program and its objects, whose .su files lie beside them."""
+    return Code(
+        listing=_run([OBJDUMP, "-t", "-d", elf], cwd=folder).stdout,
+        frames="".join((folder / name).with_suffix(".su").read_text("utf-8") for name in objects),
+        relocations=_run([OBJDUMP, "-r", *objects], cwd=folder).stdout,
     )
 
 

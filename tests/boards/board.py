@@ -120,11 +120,11 @@ class Commands(Board):
         surprisal, logits, count = tuple(rest[:taps]), tuple(rest[taps:-1]), rest[-1]
         return Inference(predicted, abstain, score, uncertainty, surprisal, logits, count)
 
-    def replace_settings(self, data: bytes) -> bool:
-        return self.ask(b"w" + struct.pack("<H", len(data)) + data, 1) == b"\x01"
+    def replace_settings(self, data: bytes, page: int = 0) -> bool:
+        return self.ask(b"w" + struct.pack("<BH", page, len(data)) + data, 1) == b"\x01"
 
-    def settings(self, count: int) -> bytes:
-        return self.ask(b"r" + struct.pack("<H", count), count)
+    def settings(self, count: int, page: int = 0) -> bytes:
+        return self.ask(b"r" + struct.pack("<BH", page, count), count)
 
     def set_baud(self, baud: int) -> bool:
         """The host follows."""

@@ -73,7 +73,11 @@ def from_svd(name: str) -> dict[str, Register]:
 def stm32l432() -> Description:
     """The core's own registers come from one file for both parts."""
     described = from_svd("STM32L4x2.svd")
-    part = {name: r for name, r in described.items() if r.address < 0xE0000000}
+    part = {
+        name: r
+        for name, r in described.items()
+        if r.address < 0xE0000000 or name.startswith("DBGMCU.")
+    }
     return part | cortex_m(cpuid=0x410FC241, ccsidr=0, ccr=0x200)
 
 

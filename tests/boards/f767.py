@@ -7,6 +7,7 @@ from .core import Caches, Core, FlashCache
 from .description import stm32f767
 from .machine import Machine, Memory
 from .pins import Gpio, Pin, Usart
+from .watchdog import Watchdog
 
 MHZ = 1_000_000
 KEYS = (0x45670123, 0xCDEF89AB)
@@ -185,6 +186,7 @@ class F767:
         self.caches = Caches(self.machine, self.cache)
         self.clock = Clock(self.machine)
         self.flash = Flash(self.machine, self.clock, self.cache, self.caches)
+        self.watchdog = Watchdog(self.machine, lambda: self.clock.core_hz)
         self.gpio = Gpio(self.machine, Pin("GPIOF", 15))
         self.usart = Usart(
             self.machine,

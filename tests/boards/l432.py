@@ -7,6 +7,7 @@ from .core import Core, FlashCache
 from .description import stm32l432
 from .machine import Machine, Memory
 from .pins import Gpio, Pin, Usart
+from .watchdog import Watchdog
 
 MHZ = 1_000_000
 MSI_HZ = [100_000, 200_000, 400_000, 800_000, *(n * MHZ for n in (1, 2, 4, 8, 16, 24, 32, 48))]
@@ -171,6 +172,7 @@ class L432:
         self.core = Core(self.machine, has_lock=False)
         self.clock = Clock(self.machine)
         self.flash = Flash(self.machine, self.clock, self.cache)
+        self.watchdog = Watchdog(self.machine, lambda: self.clock.core_hz)
         self.gpio = Gpio(self.machine, Pin("GPIOA", 12))
         self.usart = Usart(
             self.machine,

@@ -102,7 +102,9 @@ class Machine:
         self.on_reset: list[Callable[[], None]] = []
         self.after_write: list[Callable[[Register], None]] = []
         self.before_access: list[Callable[[Register], None]] = []
+        self.before_block: list[Callable[[], None]] = []
         self._stop: str | None = None
+        self.faults = 0
 
         code = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
         for memory in memories:
@@ -167,6 +169,18 @@ class Machine:
             if self._stop is None:
                 raise PartError(f"no end after {RUN_LIMIT_US // 1000} ms at {self._where()}")
             return
+
+    def fault_on_read(self, start: int, count: int) -> Callable[[], None]:
+        """Whoever reads there restarts, as our handler of the fault does; the call that ends it.
+        NMIs and bus faults themselves are QEMU's to show."""
+
+        def read(uc: unicorn.Uc, access: int, address: int, size: int, *_: object) -> None:
+            self.faults += 1
+            self.stop("reset")
+
+        hook = self.uc.hook_add(unicorn.UC_HOOK_MEM_READ, read, begin=start, end=start + count - 1)
+        self.uc.ctl_flush_tb()  # code that was translated before knows nothing of it
+        return lambda: self.uc.hook_del(hook)
 
     def poke(self, name: str, value: int) -> None:
         """Write a register as the program would, and say what the part says to that."""
@@ -242,6 +256,8 @@ class Machine:
 
     def _block(self, uc: unicorn.Uc, address: int, size: int, data: object) -> None:
         self.cycles += size // 2
+        for look in self.before_block:
+            look()
 
     def _exception(self, uc: unicorn.Uc, number: int, data: object) -> None:
         self.forbid(f"exception {number} at {self._where()}")

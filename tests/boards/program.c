@@ -1,12 +1,14 @@
 /* A program for the ports alone: one command byte, then what it takes.
  *   i input        runs the model: the result, count u32
- *   w count bytes  replaces the settings: 1 if that worked
- *   r count        the first bytes of the settings
- *   c              capacity of the settings u32
+ *   w page count bytes  replaces a page of the settings: 1 if that worked
+ *   r page count   the first bytes of a page of the settings
+ *   c              capacity of a page of the settings u32
+ *   k word         the word that outlives a restart, and what comes there
+ *   f              feeds the watchdog; nothing else does
  *   b rate         another rate from now on: 1; or 0, and nothing changes
  *   t              stack: used u32, reserved u32
  *   x              restarts
- * count is u16, rate u32; little-endian. */
+ * page is u8, count u16, rate and word u32; little-endian. */
 #include <string.h>
 
 #include "port.h"
@@ -55,10 +57,10 @@ static void infer(void)
     write_bytes(&count, sizeof count);
 }
 
-static void replace(uint16_t count)
+static void replace(uint8_t page, uint16_t count)
 {
     read_bytes(block, count);
-    const uint8_t done = port_settings_replace(block, count);
+    const uint8_t done = port_settings_replace(page, block, count);
     write_bytes(&done, 1);
 }
 
@@ -79,7 +81,7 @@ int main(void)
     port_init();
     write_bytes(greeting, sizeof greeting - 1);
     for (;;) {
-        uint8_t command;
+        uint8_t command, page;
         uint16_t count;
         uint32_t word;
         read_bytes(&command, 1);
@@ -88,16 +90,26 @@ int main(void)
             infer();
             break;
         case 'w':
+            read_bytes(&page, sizeof page);
             read_bytes(&count, sizeof count);
-            replace(count);
+            replace(page, count);
             break;
         case 'r':
+            read_bytes(&page, sizeof page);
             read_bytes(&count, sizeof count);
-            write_bytes(port_settings().bytes, count);
+            write_bytes(port_settings(page).bytes, count);
             break;
         case 'c':
-            word = port_settings().capacity;
+            word = port_settings(0).capacity;
             write_bytes(&word, sizeof word);
+            break;
+        case 'k':
+            read_bytes(&word, sizeof word);
+            write_bytes(port_kept(), sizeof word);
+            *port_kept() = word;
+            break;
+        case 'f':
+            port_watchdog_feed();
             break;
         case 'b':
             read_bytes(&word, sizeof word);

@@ -10,6 +10,7 @@ from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import random_inputs, tiny_monitor
 from .board import MODELS, Board, SerialPort
+from .test_boards import PAGES
 
 
 @pytest.fixture(params=sorted(MODELS))
@@ -94,6 +95,47 @@ def test_settings_are_pushed_and_outlive_a_reset(board, client):
     assert client.infer(image).abstain != before.abstain
     own = pack_settings(monitor, hello.model_id)
     assert client.push_settings(own) == check_of(own) == hello.own_settings_check
+
+
+def test_a_page_that_cannot_be_read_gives_way_to_the_other_until_it_is_written(board, client, name):
+    """As where the power went while it was written: ECC of the small part."""
+    monitor, hello = tiny_monitor(), client.hello()
+
+    def push(threshold):
+        changed = replace(monitor, decision=replace(monitor.decision, threshold_q16=threshold))
+        block = pack_settings(changed, hello.model_id, hello.own_settings_check)
+        assert client.push_settings(block) == check_of(block)
+        return check_of(block)
+
+    first, second = push(1), push(2)
+    assert first != second
+    machine = board.part.machine
+    mend = machine.fault_on_read(PAGES[name][1], 2048)
+    machine.reset()
+    board.exchange()
+    assert client.hello().settings_check == first
+    assert machine.faults == 2  # read twice, then left alone
+    machine.reset()
+    board.exchange()
+    assert client.hello().settings_check == first
+    assert machine.faults == 2
+    mend()
+    third = push(3)  # goes to the page that was left alone
+    machine.reset()
+    board.exchange()
+    assert client.hello().settings_check == third
+
+
+def test_the_application_feeds_the_watchdog(board, client):
+    watchdog = board.part.watchdog
+    client.start()
+    for _ in range(4):
+        board.wait(15)
+        client.infer(random_inputs(1)[0].tobytes())
+    assert watchdog.expired == 0
+    board.wait(33)  # as if it hung
+    assert b"m-init-done" in board.exchange()
+    assert watchdog.expired == 1
 
 
 def test_a_higher_rate_holds_as_long_as_frames_arrive(board, client):

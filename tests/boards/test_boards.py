@@ -15,7 +15,8 @@ from .board import GREETING, MODELS, Commands
 
 NAMES = sorted(MODELS)
 BIG = [name for name in NAMES if name != "small-mcu"]
-SETTINGS = {"small-mcu": 0x0803F800, "big-mcu": 0x081E0000, "big-mcu-tcm": 0x081E0000}
+BIG_PAGES = (0x08180000, 0x081C0000)
+PAGES = {"small-mcu": (0x0803F000, 0x0803F800), "big-mcu": BIG_PAGES, "big-mcu-tcm": BIG_PAGES}
 
 
 @pytest.fixture(params=NAMES)
@@ -118,22 +119,23 @@ def test_the_stack_is_painted_and_measured(board, name):
 # ---- Settings -------------------------------------------------------------------------
 
 
-def test_settings_are_replaced_and_outlive_a_reset(board, name):
+@pytest.mark.parametrize("page", [0, 1])
+def test_settings_are_replaced_and_outlive_a_reset(board, name, page):
     erased = b"\xff" * 64
-    assert board.settings(64) == erased
+    assert board.settings(64, page) == erased
     capacity = struct.unpack("<I", board.ask(b"c", 4))[0]
     assert capacity == {"small-mcu": 2048}.get(name, 128 << 10)
     generator = np.random.default_rng(5)
     for count in (1, 2048, 620):  # each needs bits that the last one has cleared
         data = generator.bytes(count)
-        assert board.replace_settings(data)
-        assert board.settings(count) == data
-    assert board.part.cache.cells[SETTINGS[name] - 0x08000000 :][:620] == data
+        assert board.replace_settings(data, page)
+        assert board.settings(count, page) == data
+    assert board.part.cache.cells[PAGES[name][page] - 0x08000000 :][:620] == data
     board.part.machine.reset()
     assert board.exchange() == GREETING
-    assert board.settings(640) == data + b"\xff" * 20
-    assert board.replace_settings(b"")
-    assert board.settings(64) == erased
+    assert board.settings(640, page) == data + b"\xff" * 20
+    assert board.replace_settings(b"", page)
+    assert board.settings(64, page) == erased
 
 
 def test_the_program_can_restart_itself(board):
@@ -143,11 +145,13 @@ def test_the_program_can_restart_itself(board):
     assert board.part.clock.core_hz > 16_000_000
 
 
-def test_replacing_settings_leaves_the_rest_of_the_flash_alone(board, name):
+@pytest.mark.parametrize("page", [0, 1])
+def test_replacing_settings_leaves_the_rest_of_the_flash_alone(board, name, page):
+    assert board.replace_settings(b"other page", 1 - page)
     before = bytes(board.part.cache.cells)
-    assert board.replace_settings(b"\x00" * 100)
+    assert board.replace_settings(b"\x00" * 100, page)
     after = bytes(board.part.cache.cells)
-    start = SETTINGS[name] - 0x08000000
+    start = PAGES[name][page] - 0x08000000
     assert after[:start] == before[:start]
     assert after[start + 100 :] == before[start + 100 :]
     assert board.part.machine.registers.get("FLASH.CR", "LOCK") == 1
@@ -160,7 +164,7 @@ def test_an_old_error_of_the_flash_is_in_nobodys_way(board):
 
 
 def test_settings_that_read_back_otherwise_are_noticed(board, name):
-    board.part.cache.worn = {SETTINGS[name] + 5}
+    board.part.cache.worn = {PAGES[name][0] + 5}
     assert not board.replace_settings(b"12345\x006789")
     assert board.replace_settings(b"12345\xff6789")
 
@@ -175,17 +179,60 @@ def test_settings_that_do_not_fit_are_refused(program):
 
 @pytest.mark.parametrize("name", BIG)
 @pytest.mark.parametrize("two_banks", [False, True])
-def test_the_big_part_erases_the_settings_sector_in_one_bank_or_two(program, name, two_banks):
+def test_the_big_part_erases_the_settings_sectors_in_one_bank_or_two(program, name, two_banks):
     board = Commands(name, program(name).elf)
     board.part.flash.two_banks = two_banks
     board.part.machine.reset()
     assert board.exchange() == GREETING
-    assert board.replace_settings(b"first \x00")
-    assert board.replace_settings(b"second\xff")
-    assert board.settings(7) == b"second\xff"
-    sector = (0x081E0000, 128 << 10) if two_banks else (0x081C0000, 256 << 10)
-    assert board.part.flash.erased == [sector] * 2
-    assert sector[0] - 0x08000000 >= load_target(name).flash_bytes  # no image reaches it
+    for page in (0, 1):
+        assert board.replace_settings(b"first \x00", page)
+        assert board.replace_settings(b"second\xff", page)
+    assert board.settings(7, 0) == board.settings(7, 1) == b"second\xff"
+    size = (128 if two_banks else 256) << 10
+    assert board.part.flash.erased == [(start, size) for start in BIG_PAGES for _ in range(2)]
+    assert BIG_PAGES[0] - 0x08000000 >= load_target(name).flash_bytes  # no image reaches them
+
+
+# ---- What outlives a restart, and what makes one -------------------------------------------
+
+
+def test_one_word_outlives_a_restart(board):
+    board.ask(b"k" + struct.pack("<I", 0x12345678), 4)
+    assert board.ask(b"x", len(GREETING)) == GREETING
+    assert board.ask(b"k" + bytes(4), 4) == struct.pack("<I", 0x12345678)
+
+
+def test_a_program_that_does_not_feed_the_watchdog_starts_anew(board):
+    """Nothing of program.c does but its command f."""
+    watchdog = board.part.watchdog
+    assert watchdog.running
+    assert watchdog.period_s == pytest.approx(32.768)
+    for _ in range(3):
+        board.wait(30)
+        assert board.exchange(b"f") == b""
+    board.wait(33)
+    assert board.exchange() == GREETING
+    assert watchdog.expired == 1
+    assert watchdog.running  # again
+
+
+@pytest.mark.parametrize(("name", "lsi_hz"), [("small-mcu", 34_000), ("big-mcu", 47_000)])
+def test_the_watchdog_of_a_quick_oscillator_waits_longer_than_the_longest_inference(
+    program, name, lsi_hz
+):
+    """On the big part one inference may take 19 s, on the small one 30 s (docs/boards.md)."""
+    board = Commands(name, program(name).elf)
+    board.part.watchdog.lsi_hz = lsi_hz
+    assert board.exchange() == GREETING
+    wrap_s = 2**32 / load_target(name).clock_hz
+    board.wait(min(30.0, wrap_s))
+    assert board.exchange(b"f") == b""
+    assert board.part.watchdog.expired == 0
+
+
+def test_a_debugger_that_halts_the_core_halts_the_watchdog(board, name):
+    register = "DBGMCU.APB1FZR1" if name == "small-mcu" else "DBGMCU.APB1FZ"
+    assert board.part.machine.registers.get(register, "DBG_IWDG_STOP") == 1
 
 
 # ---- Console ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import serial
@@ -19,7 +20,7 @@ from tests.conftest import need
 
 PATIENCE_S = 60.0
 BOOTED = b"B"
-HARD, MEMORY, BUS, USAGE = 3, 4, 5, 6
+NMI, HARD, MEMORY, BUS, USAGE = 2, 3, 4, 5, 6
 FORCED = 1 << 30  # of the HFSR
 NOWHERE = 0x50000000
 RAM, GUARD_BYTES = 0x20000000, 32768
@@ -158,7 +159,7 @@ def test_a_lost_stack_pointer_is_no_overflow(port: serial.Serial, letter: str) -
 
 
 def test_exceptions_that_nobody_waits_for_are_told(port: serial.Serial) -> None:
-    assert provoke(port, "n").exception == 2
+    assert provoke(port, "n").exception == NMI
     assert provoke(port, "I").exception == 16 + 5
 
 
@@ -183,15 +184,55 @@ def test_the_image_has_the_crc_that_the_build_tells(bare: Bare, port: serial.Ser
 
 
 def test_settings_outlive_a_restart(bare: Bare, port: serial.Serial) -> None:
-    assert ask(port, b"4abcd", 1) == (1,)
+    assert ask(port, b"40abcd", 1) == (1,)
+    assert ask(port, b"41efgh", 1) == (1,)
     port.write(b"8")
     assert port.read(1) == BOOTED
-    capacity, first, second = ask(port, b"5", 3)
-    assert capacity == bare.target.settings_bytes
-    assert first == int.from_bytes(b"abcd", "little")
-    assert second == 0xFFFFFFFF  # erased
+    for page, written in (b"0", b"abcd"), (b"1", b"efgh"):
+        capacity, first, second = ask(port, b"5" + page, 3)
+        assert capacity == bare.target.settings_bytes / 2
+        assert first == int.from_bytes(written, "little")
+        assert second == 0xFFFFFFFF  # erased
     assert ask(port, b"6", 1) == (0,)  # more than there is room for
-    assert ask(port, b"5", 3) == (capacity, first, second)
+    assert ask(port, b"40ABCD", 1) == (1,)
+    assert ask(port, b"51", 3) == (capacity, first, second)  # the other one is left alone
+
+
+def test_one_word_of_ram_outlives_a_restart(port: serial.Serial) -> None:
+    ask(port, b"9x", 1)
+    port.write(b"8")
+    assert port.read(1) == BOOTED
+    assert ask(port, b"9y", 1) == (ord("x"),)
+
+
+@pytest.fixture(params=["qemu-m4", "qemu-m7"])
+def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[serial.Serial]:
+    """Whose watchdog waits for half a virtual second only."""
+    need(compiler=True, emulator=True)
+    target = load_target(request.param)
+    firmware = toolchain.firmware_dir()
+    sources = [firmware / "test" / "bare.c", firmware / "app" / "main.c"]
+    built = toolchain.build(target, sources, [], {"PORT_WATCHDOG_S": "1/2"}, tmp_path)
+    with (
+        Emulator(target, built.elf) as emulator,
+        serial.Serial(emulator.port, BAUD, timeout=PATIENCE_S, exclusive=True) as opened,
+    ):
+        opened.write(b"7")
+        answered = struct.pack("<I", target.stack_bytes)
+        assert opened.read_until(answered).endswith(answered)
+        yield opened
+
+
+def test_a_hang_ends_in_a_restart_and_a_wait_does_not(guarded: serial.Serial) -> None:
+    """QEMU's watchdog tells about it first, as a fault; that of a board only resets."""
+    guarded.timeout = 2.0  # four times what the watchdog waits
+    assert guarded.read(1) == b""
+    guarded.timeout = PATIENCE_S
+    guarded.write(b"0")
+    assert guarded.read(1) == b"F"
+    fault = Fault(*struct.unpack("<7I", guarded.read(28)))
+    assert fault.exception == NMI
+    assert guarded.read(1) == BOOTED
 
 
 def test_counts_are_repeatable_and_time_goes_forward(port: serial.Serial) -> None:

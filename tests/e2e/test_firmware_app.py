@@ -9,7 +9,10 @@ import pytest
 
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, LinkError, Reason, Selftest, StreamState
-from snapcli.errors import DeviceError
+from snapcli.emit.folder import KERNELS
+from snapcli.errors import ConfigError, DeviceError, ToolchainError
+from snapcli.stack import checked_stack
+from snapcli.stages import flash
 from snapcli.targets import load_target, target_names
 from tests.conftest import need
 from tests.unit.firmware import tiny_model
@@ -23,9 +26,13 @@ WORK = 1000  # turns of a loop for each unit of the first byte
 
 
 def build_app(folder, name, **defines):
+    return build_for(load_target(name), folder, **defines)
+
+
+def build_for(target, folder, **defines):
     sources, include_dirs = tiny_model.sources()
     sources += toolchain.app_sources()
-    return toolchain.build(load_target(name), sources, include_dirs, defines, folder / "out")
+    return toolchain.build(target, sources, include_dirs, defines, folder / "out")
 
 
 def data_of(first: int) -> bytes:
@@ -112,6 +119,62 @@ def test_stack_high_water_mark(firmware, client):
     assert 100 < stack.used_bytes < 1024
 
 
+def exercise(client: Client) -> None:
+    """Every request and every command."""
+    client.hello()
+    client.profile(data_of(0))
+    client.selftest()
+    client.check()
+    client.start()
+    client.infer(data_of(0))
+    for command in ("name", "profile", "timestamp", "help", "db load 1", "db 00", "db print"):
+        client.text(command)
+    assert client.text("infer 1 0")[-1].startswith("m-results-")
+    assert client.text("results") == client.text("results")
+    client.push_settings(OTHER.pack(OWN.check))
+
+
+@pytest.mark.parametrize("classes", [10, 1500])
+@pytest.mark.parametrize("name", EMULATED)
+def test_the_stack_stays_below_its_bound_whatever_the_model_has_of_classes(tmp_path, name, classes):
+    need(compiler=True, emulator=True)
+    target = load_target(name)
+    built = build_app(tmp_path, name, SNAP_MODEL_CLASSES=str(classes))
+    bound = checked_stack(built.code, target.stack_bytes, name)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        exercise(client)
+        results = client.text("infer 1 0")[-1]
+        assert results.count(",") == classes - 1
+        stack = client.stack()
+    assert stack.reserved_bytes == target.stack_bytes
+    assert stack.used_bytes <= bound.bytes < 1.5 * stack.used_bytes
+    # The frames of ten classes: none of them is an array of the model's.
+    assert bound.bytes < 600
+
+
+@pytest.mark.parametrize("name", ["qemu-m4", "small-mcu", "big-mcu-tcm"])
+def test_an_image_that_may_need_more_stack_than_there_is_is_not_built(tmp_path, name):
+    need(compiler=True)
+    exported = tmp_path / "exported"
+    (exported / KERNELS).mkdir(parents=True)
+    files, folders = tiny_model.sources()
+    headers = [header for folder in folders for header in folder.glob("*.h")]
+    shared = (toolchain.firmware_dir() / "snapuq" / "src").glob("*.h")
+    for path in (*files, *headers, *shared):
+        shutil.copy(path, exported if path.parent == tiny_model.FOLDER else exported / KERNELS)
+    target = load_target(name)
+    size = flash._build(target, exported, tmp_path / "out", "firmware", {})[1]
+    assert 0 < size.stack_bytes < target.stack_bytes
+    less = replace(target, stack_bytes=size.stack_bytes - 8)
+    with pytest.raises(ConfigError, match=rf"{name} may need {size.stack_bytes} .* > app_run > "):
+        flash._build(less, exported, tmp_path / "out", "firmware", {})
+
+
+def test_a_stack_that_has_no_bound_is_an_error(firmware):
+    with pytest.raises(ToolchainError, match=r"deep > deep calls itself"):
+        checked_stack(firmware[1].code, firmware[0].stack_bytes, "it")
+
+
 def test_settings_are_replaced_and_given_back(client):
     assert client.push_settings(OTHER.pack(OWN.check)) == OTHER.check
     client.start()
@@ -160,6 +223,90 @@ def test_a_stack_overflow_is_told(firmware):
             client.infer(b"\xff" * INPUT_BYTES)
         assert caught.value.reason == Reason.FAULT
         assert client.hello().target == target.name  # it has started anew
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_the_watchdog_ends_what_hangs_and_nothing_else(tmp_path, name):
+    """It waits for half a virtual second here, and an instruction takes a nanosecond."""
+    need(compiler=True, emulator=True)
+    built = build_app(tmp_path, name, TINY_MODEL_WORK="1000000", PORT_WATCHDOG_S="1/2")
+    with Emulator(load_target(name), built.elf) as emulator, Client(emulator.port) as client:
+        client.start()
+        short = client.infer(data_of(10)).count
+        assert short < 0.3e9
+        runs = 1 + int(1e9 / short)
+        client.text("db load 1")
+        client.text(f"db {10:02x}")
+        assert client.text(f"infer {runs} 0")[-1].startswith("m-results-")
+        with pytest.raises(LinkError, match="NMI") as caught:
+            client.infer(data_of(255))
+        assert caught.value.reason == Reason.FAULT
+        assert client.infer(data_of(10)).count == short
+        assert client.restarts == 1
+
+
+NOWHERE, SOMEWHERE = 0x50000000, 0x00300000  # on the emulated board: a fault; memory
+
+
+def with_pages_at(folder, name, first, second):
+    """The target, with its pages of settings at these addresses."""
+    target = replace(load_target(name), port=str(folder / "port"))
+    shutil.copytree(toolchain.firmware_dir() / "port" / load_target(name).port, target.port)
+    script = folder / "port" / "memory.ld"
+    text = script.read_text()
+    before = "ORIGIN = PORT_FLASH_BYTES, LENGTH = PORT_SETTINGS_BYTES"
+    assert before in text
+    length = 2 * (second - first)
+    text = text.replace(before, f"ORIGIN = {first:#x}, LENGTH = {length:#x}")
+    script.write_text(text.replace("PORT_SETTINGS_BYTES / 2", "2048"))
+    return target
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_a_page_of_settings_that_cannot_be_read_is_left_alone(tmp_path, name):
+    """Without care the device would fault at each boot, for ever."""
+    need(compiler=True, emulator=True)
+    target = with_pages_at(tmp_path, name, SOMEWHERE, NOWHERE)
+    built = build_for(target, tmp_path)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        wait_for_boot(client)
+        hello = client.hello()
+        assert hello.settings_check == hello.own_settings_check == OWN.check
+        assert client.push_settings(OTHER.pack(OWN.check)) == OTHER.check
+        client.restart()
+        assert client.hello().settings_check == OTHER.check
+        # The next ones have to go to the other page, and fail; those in use stay.
+        with pytest.raises(LinkError, match=r"hard fault .* at address 0x50000000"):
+            client.push_settings(OWN.pack())
+        wait_for_boot(client)
+        assert client.hello().settings_check == OTHER.check
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_where_no_page_can_be_read_the_image_s_own_settings_rule(tmp_path, name):
+    need(compiler=True, emulator=True)
+    target = with_pages_at(tmp_path, name, NOWHERE, NOWHERE + 2048)
+    built = build_for(target, tmp_path)
+    with Emulator(target, built.elf) as emulator, Client(emulator.port) as client:
+        wait_for_boot(client)
+        assert client.hello().settings_check == OWN.check
+        client.start()
+        result = client.infer(data_of(9))
+        assert result.uncertainty_q16 == expected(data_of(9)).uncertainty_q16
+
+
+def wait_for_boot(client: Client) -> None:
+    """Each page that faults is read twice, and each fault is told."""
+    reasons: list[Reason] = []
+    while len(reasons) < 5:
+        try:
+            client.hello()
+        except LinkError as error:
+            reasons.append(error.reason)
+        else:
+            break
+    assert reasons == [Reason.FAULT] * len(reasons)
+    assert len(reasons) < 5, "it faults again and again"
 
 
 def test_selftest_finds_the_vector_that_differs(tmp_path):

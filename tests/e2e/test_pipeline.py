@@ -193,7 +193,9 @@ def test_bench_reports_what_was_measured(finished: Finished) -> None:
     # Probes cost a little, and what no step covers is a little too.
     assert sum(s["mean"] for s in stages.values()) == pytest.approx(timing["mean"], rel=0.01)
     stack = report["stack"]
-    assert 0 < stack["used_bytes"] < stack["reserved_bytes"]
+    # What was used, frames and text, is less than any path can use, and not much less.
+    bound = report["size"]["stack_bytes"]
+    assert bound / 2 < stack["used_bytes"] <= bound <= stack["reserved_bytes"]
     unused = stack["reserved_bytes"] - stack["used_bytes"]
     assert report["ram_used_bytes"] == report["size"]["ram_bytes"] - unused
 
@@ -209,6 +211,8 @@ def test_sizes_come_from_the_image(finished: Finished) -> None:
         assert bench[kind] == size[kind]
         assert size[kind]["flash_bytes"] < bench["flash_limit_bytes"]
         assert size[kind]["ram_bytes"] < bench["ram_limit_bytes"]
+        assert 0 < size[kind]["stack_bytes"] <= size["stack_limit_bytes"]
+    assert size["stack_limit_bytes"] == load_target("qemu-m4").stack_bytes
 
 
 def test_the_image_takes_no_more_than_the_export_has_promised(finished: Finished) -> None:
@@ -346,6 +350,8 @@ def test_boards_are_built_and_checked_for_size(workspace: Workspace, target: str
     assert report["booted"] is False
     assert 0 < report["size"]["flash_bytes"] < report["flash_limit_bytes"]
     assert 0 < report["size"]["ram_bytes"] < report["ram_limit_bytes"]
+    assert 0 < report["size"]["stack_bytes"] < report["stack_limit_bytes"]
+    assert "stack, at most" in outcome.out
 
 
 def test_bench_numbers_its_reports(workspace: Workspace) -> None:

@@ -23,7 +23,8 @@
 #include "port.h"
 
 #define IDLE_MS 100
-#define SETTINGS_BYTES 4096
+#define PAGE_BYTES 2048
+#define SETTINGS_BYTES (PORT_SETTINGS_PAGES * PAGE_BYTES)
 
 const struct port_board port_board = {PORT_UNIT_NANOSECONDS, 1, 1000000000u, false};
 
@@ -164,15 +165,15 @@ uint32_t port_counter(void)
 
 /* ---- Flash ---------------------------------------------------------------------- */
 
-struct port_settings port_settings(void)
+struct port_settings port_settings(int page)
 {
-    return (struct port_settings){host.flash, SETTINGS_BYTES};
+    return (struct port_settings){host.flash + page * PAGE_BYTES, PAGE_BYTES};
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
-    memset(host.flash, 0xFF, SETTINGS_BYTES);
-    memcpy(host.flash, bytes, count);
+    memset(host.flash + page * PAGE_BYTES, 0xFF, PAGE_BYTES);
+    memcpy(host.flash + page * PAGE_BYTES, bytes, count);
     return msync(host.flash, SETTINGS_BYTES, MS_SYNC) == 0;
 }
 

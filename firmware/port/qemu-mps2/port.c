@@ -9,6 +9,9 @@
 
 #define CLOCK_HZ 25000000u
 #define INSTRUCTIONS_PER_COUNT 40u
+#ifndef PORT_WATCHDOG_S /* virtual seconds, 10^9 instructions each, or real ones of sleep */
+#define PORT_WATCHDOG_S 30u
+#endif
 
 struct cmsdk_uart {
     volatile uint32_t data, state, control, interrupt, divider;
@@ -16,9 +19,13 @@ struct cmsdk_uart {
 struct cmsdk_timer {
     volatile uint32_t control, value, reload, interrupt;
 };
+struct cmsdk_watchdog {
+    volatile uint32_t load, value, control, interrupt;
+};
 #define UART0 ((struct cmsdk_uart *)0x40004000u)
 #define TIMER0 ((struct cmsdk_timer *)0x40000000u) /* counts */
 #define TIMER1 ((struct cmsdk_timer *)0x40001000u) /* ends a sleep */
+#define WATCHDOG ((struct cmsdk_watchdog *)0x40008000u)
 #define NVIC_ISER0 (*(volatile uint32_t *)0xE000E100u)
 #define NVIC_ICPR0 (*(volatile uint32_t *)0xE000E280u)
 
@@ -27,6 +34,7 @@ struct cmsdk_timer {
 #define UART_RX_INTERRUPT 2u
 #define TIMER_RUN 1u
 #define TIMER_RUN_INTERRUPT 9u
+#define WATCHDOG_RUN 3u /* the first end of its count is an NMI, a second one resets */
 #define WAKING_LINES (1u << 0 | 1u << 9) /* UART0 receives, TIMER1 */
 
 const struct port_board port_board = {
@@ -40,6 +48,8 @@ void port_init(void)
     TIMER0->control = TIMER_RUN;
     TIMER1->reload = CLOCK_HZ / 10;
     TIMER1->control = TIMER_RUN_INTERRUPT;
+    WATCHDOG->load = CLOCK_HZ * PORT_WATCHDOG_S;
+    WATCHDOG->control = WATCHDOG_RUN;
     port_irq_mask(); /* the two interrupts are only there to end a WFI */
     NVIC_ISER0 = WAKING_LINES;
 }
@@ -100,13 +110,19 @@ void port_counter_align(void)
     TIMER0->control = TIMER_RUN;
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+void port_watchdog_feed(void)
 {
-    const size_t capacity = port_settings().capacity;
+    WATCHDOG->interrupt = 1u;
+}
+
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
+{
+    const size_t capacity = port_settings(page).capacity;
+    uint8_t *const flash = port_settings_page(page);
     if (count > capacity) {
         return false;
     }
-    memset(port_settings_start, 0xFF, capacity);
-    memcpy(port_settings_start, bytes, count);
-    return memcmp(port_settings_start, bytes, count) == 0;
+    memset(flash, 0xFF, capacity);
+    memcpy(flash, bytes, count);
+    return memcmp(flash, bytes, count) == 0;
 }

@@ -1,5 +1,5 @@
 /* STM32F767ZI on a NUCLEO-F767ZI, by the manual RM0410: 216 MHz, caches on,
- * USART3 on PD8 and PD9, the marker on PF15 (D2), settings in the last sector
+ * USART3 on PD8 and PD9, the marker on PF15 (D2), settings in the last 512 KB
  * of the flash. */
 #include <string.h>
 
@@ -59,8 +59,8 @@
 #define FLASH_CR_LOCK (1u << 31)
 #define FLASH_OPTCR STM32_REGISTER(0x40023C14u)
 #define FLASH_OPTCR_NDBANK (1u << 29)
-#define SECTOR_OF_ONE_BANK 11u  /* from 0x081C0000, 256 KB */
-#define SECTOR_OF_TWO_BANKS 27u /* the 11th of the second bank: from 0x081E0000, 128 KB */
+#define SECTORS_OF_ONE_BANK {10u, 11u}  /* from 0x08180000 and 0x081C0000, 256 KB each */
+#define SECTORS_OF_TWO_BANKS {24u, 26u} /* of the second, the 8th and 10th: there, 128 KB each */
 
 #define SCB_CCR STM32_REGISTER(0xE000ED14u)
 #define SCB_CCR_DC (1u << 16)
@@ -157,6 +157,7 @@ void port_init(void)
     (void)RCC_APB1ENR;
     stm32_marker_start();
     stm32_counter_start();
+    stm32_watchdog_start();
     stm32_pin_alternate(GPIOD, 8, 7);
     stm32_pin_alternate(GPIOD, 9, 7);
     port_uart_set_baud(115200);
@@ -169,9 +170,13 @@ static void wait_for_flash(void)
     }
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
-    if (count > port_settings().capacity) {
+    static const uint8_t sectors[][PORT_SETTINGS_PAGES] = {SECTORS_OF_TWO_BANKS,
+                                                           SECTORS_OF_ONE_BANK};
+    const struct port_settings settings = port_settings(page);
+    uint8_t *const start = port_settings_page(page);
+    if (count > settings.capacity) {
         return false;
     }
     wait_for_flash();
@@ -181,7 +186,7 @@ bool port_settings_replace(const uint8_t *bytes, size_t count)
         FLASH_KEYR = 0xCDEF89ABu;
     }
     const bool one_bank = FLASH_OPTCR & FLASH_OPTCR_NDBANK;
-    const uint32_t sector = one_bank ? SECTOR_OF_ONE_BANK : SECTOR_OF_TWO_BANKS;
+    const uint32_t sector = sectors[one_bank][page];
     FLASH_CR = FLASH_CR_BY_WORDS | FLASH_CR_SER | sector << FLASH_CR_SNB_SHIFT;
     FLASH_CR |= FLASH_CR_STRT;
     wait_for_flash();
@@ -190,13 +195,13 @@ bool port_settings_replace(const uint8_t *bytes, size_t count)
     for (size_t at = 0; at < count; at += 4) {
         uint32_t word = UINT32_MAX;
         memcpy(&word, bytes + at, count - at < sizeof word ? count - at : sizeof word);
-        *(volatile uint32_t *)(port_settings_start + at) = word;
+        *(volatile uint32_t *)(start + at) = word;
         wait_for_flash();
     }
     FLASH_CR = FLASH_CR_LOCK;
-    for (uint8_t *line = port_settings_start; line < port_settings_end; line += CACHE_LINE_BYTES) {
-        SCB_DCIMVAC = (uint32_t)line; /* erasing goes past the data cache */
+    for (size_t at = 0; at < settings.capacity; at += CACHE_LINE_BYTES) {
+        SCB_DCIMVAC = (uint32_t)start + at; /* erasing goes past the data cache */
     }
     barrier();
-    return !(FLASH_SR & FLASH_SR_ERRORS) && memcmp(port_settings_start, bytes, count) == 0;
+    return !(FLASH_SR & FLASH_SR_ERRORS) && memcmp(start, bytes, count) == 0;
 }

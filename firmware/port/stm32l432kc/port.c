@@ -1,5 +1,5 @@
 /* STM32L432KC on a NUCLEO-L432KC, by the manual RM0394: 80 MHz, USART2 on PA2
- * and PA15, the marker on PA12 (D2), settings in the last page of the flash. */
+ * and PA15, the marker on PA12 (D2), settings in the last two pages of the flash. */
 #include <string.h>
 
 #define STM32_CORE_HZ 80000000u
@@ -75,6 +75,7 @@ void port_init(void)
     (void)RCC_APB1ENR1;
     stm32_marker_start();
     stm32_counter_start();
+    stm32_watchdog_start();
     stm32_pin_alternate(GPIOA, 2, 7);
     stm32_pin_alternate(GPIOA, 15, 3);
     port_uart_set_baud(115200);
@@ -87,9 +88,10 @@ static void wait_for_flash(void)
     }
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
 {
-    if (count > port_settings().capacity) {
+    uint8_t *const start = port_settings_page(page);
+    if (count > port_settings(page).capacity) {
         return false;
     }
     wait_for_flash();
@@ -100,8 +102,8 @@ bool port_settings_replace(const uint8_t *bytes, size_t count)
     }
     FLASH_ACR &= ~FLASH_ACR_CACHES; /* they keep what is erased now */
 
-    const uint32_t page = ((uint32_t)port_settings_start - FLASH_START) / FLASH_PAGE_BYTES;
-    FLASH_CR = FLASH_CR_PER | page << FLASH_CR_PNB_SHIFT;
+    const uint32_t number = ((uint32_t)start - FLASH_START) / FLASH_PAGE_BYTES;
+    FLASH_CR = FLASH_CR_PER | number << FLASH_CR_PNB_SHIFT;
     FLASH_CR |= FLASH_CR_STRT;
     wait_for_flash();
 
@@ -109,7 +111,7 @@ bool port_settings_replace(const uint8_t *bytes, size_t count)
     for (size_t at = 0; at < count; at += 8) {
         uint32_t pair[2] = {UINT32_MAX, UINT32_MAX};
         memcpy(pair, bytes + at, count - at < sizeof pair ? count - at : sizeof pair);
-        volatile uint32_t *flash = (volatile uint32_t *)(port_settings_start + at);
+        volatile uint32_t *flash = (volatile uint32_t *)(start + at);
         flash[0] = pair[0]; /* two words in this order are the least that can be written */
         flash[1] = pair[1];
         wait_for_flash();
@@ -118,5 +120,5 @@ bool port_settings_replace(const uint8_t *bytes, size_t count)
     FLASH_ACR |= FLASH_ACR_FORGET;
     FLASH_ACR &= ~FLASH_ACR_FORGET;
     FLASH_ACR |= FLASH_ACR_CACHES;
-    return !(FLASH_SR & FLASH_SR_ERRORS) && memcmp(port_settings_start, bytes, count) == 0;
+    return !(FLASH_SR & FLASH_SR_ERRORS) && memcmp(start, bytes, count) == 0;
 }

@@ -18,7 +18,7 @@
 #define FAULTS 8u
 
 #define COUNTER_HZ 1000000u
-#define FLASH_BYTES 128
+#define PAGE_BYTES 128
 
 const struct port_board port_board = {PORT_UNIT_CYCLES, 1, COUNTER_HZ, true};
 
@@ -27,10 +27,11 @@ static struct {
     size_t quiet_at; /* bytes left to receive when it gets quiet */
     uint32_t quiet;  /* tenths of a second */
     uint32_t now;
+    uint32_t kept;
     uint8_t broken;
 } board;
 
-static _Alignas(4) uint8_t flash[FLASH_BYTES];
+static _Alignas(8) uint8_t flash[PORT_SETTINGS_PAGES][PAGE_BYTES];
 static jmp_buf restart;
 
 bool port_uart_poll(uint8_t *byte)
@@ -68,15 +69,20 @@ bool port_uart_set_baud(uint32_t baud)
     return baud >= 9600;
 }
 
-struct port_settings port_settings(void)
+struct port_settings port_settings(int page)
 {
-    return (struct port_settings){flash, board.broken & NO_SETTINGS ? 0 : sizeof flash};
+    return (struct port_settings){flash[page], board.broken & NO_SETTINGS ? 0 : PAGE_BYTES};
 }
 
-bool port_settings_replace(const uint8_t *bytes, size_t count)
+uint32_t *port_kept(void)
 {
-    memset(flash, 0xFF, sizeof flash);
-    memcpy(flash, bytes, board.broken & FLASH_FAILS ? count / 2 : count);
+    return &board.kept;
+}
+
+bool port_settings_replace(int page, const uint8_t *bytes, size_t count)
+{
+    memset(flash[page], 0xFF, PAGE_BYTES);
+    memcpy(flash[page], bytes, board.broken & FLASH_FAILS ? count / 2 : count);
     return !(board.broken & FLASH_FAILS);
 }
 
@@ -103,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     board.quiet_at = size - FUZZ_HEAD_BYTES < data[1] ? 0 : size - FUZZ_HEAD_BYTES - data[1];
     board.quiet = data[2];
     board.now = 0;
+    board.kept = 0;
     memset(flash, 0xFF, sizeof flash);
 
     setjmp(restart); /* comes back here with what is left to receive */

@@ -9,6 +9,9 @@
 #ifndef TINY_MODEL_WORK /* turns of a loop for each unit of the first byte */
 #define TINY_MODEL_WORK 0
 #endif
+#ifndef TINY_MODEL_LEAST /* and so many whatever it is */
+#define TINY_MODEL_LEAST 0
+#endif
 
 #ifdef TINY_MODEL_OVERFLOW /* an input of nothing but 255 overflows the stack */
 static uint32_t deep(volatile uint32_t level)
@@ -20,8 +23,9 @@ static uint32_t deep(volatile uint32_t level)
 
 static uint32_t sum_of(const uint8_t *bytes)
 {
+    const uint32_t work = TINY_MODEL_LEAST + (uint32_t)TINY_MODEL_WORK * bytes[0];
     uint32_t sum = 0;
-    for (volatile uint32_t turn = 0; turn < (uint32_t)TINY_MODEL_WORK * bytes[0]; turn++) {
+    for (volatile uint32_t turn = 0; turn < work; turn++) {
     }
     for (int i = 0; i < SNAP_MODEL_INPUT_BYTES; i++) {
         sum += bytes[i];

@@ -537,6 +537,12 @@ def flash(report: "FlashReport") -> None:
             size(report.size_without_heads.ram_bytes),
             size(report.ram_limit_bytes),
         ),
+        (
+            "stack, at most",
+            size(report.size.stack_bytes),
+            size(report.size_without_heads.stack_bytes),
+            size(report.stack_limit_bytes),
+        ),
     ]
     console.table(
         f"flash: {report.run} for {report.target} ({report.part})",

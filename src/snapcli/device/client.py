@@ -161,11 +161,16 @@ class Client:
         self._negotiate()
 
     def text(self, command: str) -> list[str]:
-        """The lines that answer a command of MLPerf Tiny, at 115200 baud; no checksum."""
+        """The lines that answer a command of MLPerf Tiny, at 115200 baud; no checksum.
+
+        A higher rate is taken again afterwards.
+        """
         self._leave_rate()
         self._link.drop_input(0.0, self._timeout_s)
         self._link.write(command.removesuffix("%").encode("ascii") + b"%")
-        return self._exchange.lines(self._work_timeout_s)
+        answer = self._exchange.lines(self._work_timeout_s)
+        self._negotiate()
+        return answer
 
     def request(self, kind: int, payload: bytes = b"", timeout_s: float | None = None) -> bytes:
         """The payload of the answer to one request."""

@@ -9,6 +9,7 @@ from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
 from snapcli.runs import Run, read_json, write_json
+from snapcli.stack import checked_stack
 from snapcli.targets import Target, load_target
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
@@ -17,10 +18,12 @@ _BACK_S = 5.0
 
 @dataclass(frozen=True)
 class ImageSize:
-    """Bytes, from the ELF and the map file; ram includes the reserved stack."""
+    """Bytes, from the ELF and the map file; ram includes the reserved stack, stack is the most
+    that any path of calls takes of it, 0 where it is not known."""
 
     flash_bytes: int
     ram_bytes: int
+    stack_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class FlashReport:
     size_without_heads: ImageSize
     flash_limit_bytes: int
     ram_limit_bytes: int
+    stack_limit_bytes: int
     image_crc: int
     booted: bool
     flasher: str | None = None
@@ -58,8 +62,10 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     stage = f"export-c/{target.name}"
     source = run.inputs(stage)
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
-        image = _build(target, source, out, WITH_HEADS, {})
-        plain = _build(target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"})
+        image, size = _build(target, source, out, WITH_HEADS, {})
+        plain, plain_size = _build(
+            target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"}
+        )
         model_id = read_json(source / "export.json")["model_id"]
         if target.emulator:
             for build in (image, plain):
@@ -69,10 +75,11 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
             target=target.name,
             part=target.part,
             image=str(run.path(f"build/{target.name}/{image.elf.name}")),
-            size=ImageSize(image.flash_bytes, image.ram_bytes),
-            size_without_heads=ImageSize(plain.flash_bytes, plain.ram_bytes),
+            size=size,
+            size_without_heads=plain_size,
             flash_limit_bytes=target.flash_bytes,
             ram_limit_bytes=target.ram_bytes,
+            stack_limit_bytes=target.stack_bytes,
             image_crc=image.image_crc,
             booted=target.emulator is not None,
         )
@@ -135,10 +142,12 @@ def _ask_firmware(report: FlashReport, port: str, model_id: str, named: bool) ->
 
 def _build(
     target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
-) -> toolchain.Build:
+) -> tuple[toolchain.Build, ImageSize]:
     sources, includes = exported_sources(source)
     sources += toolchain.app_sources()
-    return toolchain.build(target, sources, includes, defines, out, name)
+    build = toolchain.build(target, sources, includes, defines, out, name)
+    stack = checked_stack(build.code, target.stack_bytes, f"the firmware for {target.name}")
+    return build, ImageSize(build.flash_bytes, build.ram_bytes, stack.bytes)
 
 
 def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:

@@ -40,6 +40,7 @@ def library(run: Run, target: Target) -> FlashReport:
             size_without_heads=ImageSize(plain.flash_bytes, plain.ram_bytes),
             flash_limit_bytes=target.flash_bytes,
             ram_limit_bytes=target.ram_bytes,
+            stack_limit_bytes=target.stack_bytes,
             image_crc=0,
             booted=False,
         )

@@ -39,7 +39,7 @@ class Target:
     flash_bytes: int = 0  # for images
     ram_bytes: int = 0
     stack_bytes: int = 0  # reserved inside of ram_bytes
-    settings_bytes: int = 0  # of flash behind flash_bytes, erased as a whole
+    settings_bytes: int = 0  # of flash behind flash_bytes: two pages that are erased apart
     clock_hz: int | None = None  # None: emulated, instructions are no time
     extra_script: str | None = None  # of the linker, in the port's folder
     emulator: str | None = None  # QEMU machine

@@ -65,7 +65,8 @@ class FakeDevice:
 
     known_rates: those that BAUD accepts; garbled_rates: those of them at which it hears and
     says nonsense. answers_lost: how many answers get lost from now on. `seen` lists the type of
-    every request that it carried out, `starts` the states that START gave.
+    every request that it carried out, `starts` the states that START gave, `text_rates` the rate
+    of every line of text.
     """
 
     def __init__(self, known_rates=(921600, 460800, 230400, 115200), garbled_rates=()):
@@ -75,6 +76,7 @@ class FakeDevice:
         self.target = TARGET
         self.seen: list[int] = []
         self.starts: list[StreamState | None] = []
+        self.text_rates: list[int] = []
         self.restarts = 0
         self._orders: list[bytes | None] = []  # to say unasked; None: to start anew
         self._stop = threading.Event()
@@ -195,6 +197,7 @@ class FakeDevice:
         else:
             command = self._line.decode("ascii", "replace")
             self._line.clear()
+            self.text_rates.append(self._baud)
             known = {"name": "m-name-dut-[snap fake]", "timestamp": "m-lap-us-99"}
             self._write(f"{known.get(command, 'e-[unknown]')}\r\nm-ready\r\n".encode())
 

@@ -423,11 +423,12 @@ def test_a_line_that_goes_bad_at_a_higher_rate(quick_lapse, device):
         assert client.baud == 460800
 
 
-def test_text_is_spoken_at_the_first_rate(device):
+def test_text_is_spoken_at_the_first_rate_and_the_higher_one_taken_again(device):
     with Client(device.path, PATIENCE_S) as client:
         client.speed_up()
         assert client.text("name") == ["m-name-dut-[snap fake]"]
-        assert client.baud == device.baud == 115200
+        assert device.text_rates == [115200]
+        assert client.baud == device.baud == 921600
 
 
 # ---- A device that fails ---------------------------------------------------

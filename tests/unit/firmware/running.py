@@ -47,6 +47,15 @@ class Console:
             data += self.read(0.1)
         return data
 
+    def read_until_any(self, ends: tuple[bytes, ...]) -> bytes:
+        """All up to where one of these came, and maybe more."""
+        data = b""
+        until = time.monotonic() + PATIENCE_S
+        while not any(end in data for end in ends):
+            assert time.monotonic() < until, f"silence after {data!r}"
+            data += self.read(0.1)
+        return data
+
     def lines(self) -> list[str]:
         """The lines up to m-ready, which is left out."""
         data = self.read_until(READY)

@@ -5,11 +5,30 @@ import time
 
 import pytest
 
+from snapcli.device.frame import encode
+from snapcli.device.messages import Type
+from tests.conftest import need
+
+from . import tiny_model
 from .running import Console, running
 from .tiny_model import INPUT_BYTES, expected, probabilities
 
 LAP = re.compile(r"m-lap-us-(\d+)")
 MESSAGE = re.compile(r"(m-[\w-]+|m-\[.*\]|m-[\w-]+\[.*\]|e-\[.*\])")
+
+
+@pytest.fixture(scope="module")
+def slow_firmware(tmp_path_factory):
+    """A run takes a millisecond or so."""
+    need(host=True)
+    program = tmp_path_factory.mktemp("slow") / "firmware"
+    return tiny_model.build(program, "TINY_MODEL_LEAST=500000", sanitize=False)
+
+
+@pytest.fixture
+def slow(slow_firmware):
+    with running(slow_firmware) as process:
+        yield process.console
 
 
 def load(console: Console, data: bytes, chunk: int = 31) -> None:
@@ -99,6 +118,37 @@ def test_left_out_numbers(console):
     assert lines[0] == "m-warmup-start-10"
     assert lines[2] == "m-infer-start-1"
     assert console.say("infer 4")[0] == "m-warmup-start-10"
+
+
+ENDED = "e-[infer was ended by what arrived]"
+
+
+@pytest.mark.parametrize("phase", ["infer 1 1000000", "infer 1000000 0"])
+def test_infer_can_be_ended(slow, phase):
+    """Years of runs: only what arrives ends them, and it is the start of what comes next."""
+    slow.write(f"{phase}%\r\n".encode())
+    begun = slow.read_until_any((b"m-warmup-start-1000000\r\n", b"m-infer-start-1000000\r\n"))
+    assert b"m-ready" not in begun
+    slow.write(b"\r\n" * 3)  # of a runner that ends its lines so
+    slow.write(b"n")
+    assert slow.lines()[-1] == ENDED
+    slow.write(b"ame%")
+    assert slow.lines() == ["m-name-dut-[snap host]"]
+
+
+def test_a_frame_ends_infer_too(slow):
+    slow.write(b"infer 1000000 0%")
+    slow.read_until_any((b"m-infer-start-1000000\r\n",))
+    request = slow.frame(Type.STACK)
+    slow.write(encode(request))
+    (answer,) = slow.frames(1)
+    assert (answer.type, answer.sequence) == (Type.STACK | 0x80, request.sequence)
+    assert slow.lines()[-1] == ENDED
+
+
+def test_a_single_run_is_not_ended_by_the_next_command(console):
+    console.write(b"infer 1 1%name%")
+    assert console.read_until(b"m-ready\r\nm-name-dut-[snap host]\r\nm-ready\r\n")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from .tiny_model import (
 )
 
 IMAGE = b"123456789"  # what the host port calls its image
+PAGE_BYTES = 2048  # of its settings
 
 
 def inputs(count: int, seed: int = 1) -> list[bytes]:
@@ -334,16 +335,43 @@ def test_baud_changes_after_the_answer_and_falls_back(firmware):
         wait_for_rate(path, 460800)
 
 
+@pytest.mark.parametrize("rate", [9600, 921600])
+def test_a_rate_does_not_lapse_while_a_frame_arrives(firmware, rate):
+    """A frame of 32 KB takes 34 s at 9600 baud; this one 4, and a rate holds for 3."""
+    with running(firmware) as process:
+        console, path = process.console, process.console.path
+        console.ask(Type.BAUD, struct.pack("<I", rate))
+        wait_for_rate(path, rate)
+        *first, last = encode(Frame(Type.INFER, 200, bytes(30)))
+        begun = time.monotonic()
+        for number, byte in enumerate(first):
+            time.sleep(max(0.0, begun + 4.0 * (number + 1) / len(first) - time.monotonic()))
+            console.write(bytes([byte]))
+        assert rate_of(path) == rate
+        console.write(bytes([last]))
+        assert console.frames(1) == [refusal(Type.INFER, ErrorCode.WRONG_LENGTH, 200)]
+        assert rate_of(path) == rate
+        # Half a frame is forgotten, and then the rate lapses as ever.
+        console.write(bytes(first))
+        wait_for_rate(path, 115200)
+
+
+def rate_of(path: str) -> int:
+    """Baud."""
+    file = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    try:
+        speed = termios.tcgetattr(file)[4]
+    finally:
+        os.close(file)
+    return next(n for n in (9600, 115200, 460800, 921600) if getattr(termios, f"B{n}") == speed)
+
+
 def wait_for_rate(path: str, rate: int) -> None:
     """The firmware changes it when an answer has left, or when it falls back."""
     until = time.monotonic() + PATIENCE_S
-    file = os.open(path, os.O_RDWR | os.O_NOCTTY)
-    try:
-        while termios.tcgetattr(file)[4] != getattr(termios, f"B{rate}"):
-            assert time.monotonic() < until, f"never at {rate} baud"
-            time.sleep(0.02)
-    finally:
-        os.close(file)
+    while rate_of(path) != rate:
+        assert time.monotonic() < until, f"never at {rate} baud"
+        time.sleep(0.02)
 
 
 # ---- Settings ----------------------------------------------------------------------
@@ -377,9 +405,55 @@ def test_settings_are_taken_kept_and_given_up(firmware, tmp_path):
         assert (about.settings_check, about.own_settings_check) == (OTHER.check, OWN.check)
         assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 3)
         assert push(console, OWN.pack()) == OWN.check
-        assert set(flash.read_bytes()) == {0xFF}
     with running(firmware, "--settings", str(flash)) as process:
         assert hello(process.console).settings_check == OWN.check
+
+
+def page(block: bytes, sequence: int) -> bytes:
+    """As a device writes it: SPEC 3.6."""
+    filled = block + bytes(-len(block) % 8) + struct.pack("<I", sequence)
+    return (filled + struct.pack("<I", zlib.crc32(filled))).ljust(PAGE_BYTES, b"\xff")
+
+
+EMPTY = b"\xff" * PAGE_BYTES
+THIRD = replace(OTHER, threshold_q16=1)
+
+
+def test_settings_go_to_the_page_that_is_not_in_use(firmware, tmp_path):
+    flash = tmp_path / "flash"
+    with running(firmware, "--settings", str(flash)) as process:
+        console = process.console
+        expected = [EMPTY, EMPTY]
+        for number, settings in enumerate((OTHER, THIRD, OWN, OTHER)):
+            block = settings.pack(OWN.check)
+            assert push(console, block) == settings.check
+            expected[number % 2] = page(block, number + 1)
+            assert flash.read_bytes() == b"".join(expected)
+        # Those in use are not written again.
+        assert push(console, OTHER.pack(OWN.check)) == OTHER.check
+        assert flash.read_bytes() == b"".join(expected)
+
+
+@pytest.mark.parametrize(
+    ("pages", "in_use"),
+    [
+        ((page(OTHER.pack(OWN.check), 1), EMPTY), OTHER),
+        ((EMPTY, page(OTHER.pack(OWN.check), 1)), OTHER),
+        ((page(OTHER.pack(OWN.check), 7), page(THIRD.pack(OWN.check), 8)), THIRD),
+        ((page(OTHER.pack(OWN.check), 9), page(THIRD.pack(OWN.check), 8)), OTHER),
+        # The number wraps.
+        ((page(OTHER.pack(OWN.check), 2**32 - 2), page(THIRD.pack(OWN.check), 1)), THIRD),
+        # The newer one is for another image, damaged, or was not written to its end.
+        ((page(OTHER.pack(OWN.check), 1), page(THIRD.pack(0), 2)), OTHER),
+        ((page(OTHER.pack(OWN.check), 1), page(THIRD.pack(OWN.check)[:-1] + b"\x01", 2)), OTHER),
+        ((page(OTHER.pack(OWN.check), 1), THIRD.pack(OWN.check).ljust(PAGE_BYTES, b"\xff")), OTHER),
+        ((page(OWN.pack(), 2), page(OTHER.pack(OWN.check), 1)), OWN),
+    ],
+)
+def test_the_newer_of_two_good_pages_is_in_use(firmware, tmp_path, pages, in_use):
+    (tmp_path / "flash").write_bytes(b"".join(pages))
+    with running(firmware, "--settings", str(tmp_path / "flash")) as process:
+        assert hello(process.console).settings_check == in_use.check
 
 
 @pytest.mark.parametrize(
@@ -411,11 +485,11 @@ def test_settings_for_others_are_refused(console, block):
         OTHER.pack(0),  # of another image
         OTHER.pack(OWN.check)[:-1] + b"\x01",
         Settings(layout=1).pack(OWN.check),
-        bytes(4096),
+        bytes(PAGE_BYTES),
     ],
 )
 def test_settings_in_flash_that_are_not_for_this_image_are_not_used(firmware, tmp_path, content):
-    (tmp_path / "flash").write_bytes(content)
+    (tmp_path / "flash").write_bytes(page(content, 1)[:PAGE_BYTES] * 2)
     with running(firmware, "--settings", str(tmp_path / "flash")) as process:
         assert hello(process.console).settings_check == OWN.check
 

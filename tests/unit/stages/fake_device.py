@@ -52,6 +52,7 @@ class FakeDevice:
     repeats: int = 0
     restarts: int = 0
     asked: list[bytes] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     state: fx.BudgetState | None = None
 
     def hello(self) -> Hello:
@@ -61,7 +62,13 @@ class FakeDevice:
         return ImageCheck(1000, HELLO.image_crc, HELLO.image_crc)
 
     def stack(self) -> Stack:
-        return Stack(500, 4096)
+        """Text takes more of it."""
+        return Stack(700 if self.said else 500, 4096)
+
+    def text(self, command: str) -> list[str]:
+        assert not self.asked, "the timed runs come last"
+        self.said.append(command)
+        return []
 
     def start(self, state: StreamState | None = None) -> None:
         controller = self.monitor.decision.controller

@@ -49,6 +49,14 @@ def test_the_stream_starts_after_the_warm_up(warmup: int) -> None:
     assert np.all(np.diff(measured.timing.histogram.edges) % STEP == 0)
 
 
+def test_the_mark_of_the_stack_is_that_of_the_text_commands_too() -> None:
+    device = FakeDevice(controlled())
+    measured = measure(device, INPUTS, 1, lambda _: None)  # type: ignore[arg-type]
+    first_words = {command.split()[0] for command in device.said}
+    assert first_words >= {"name", "profile", "timestamp", "db", "infer", "results", "help"}
+    assert measured.stack.used_bytes == 700
+
+
 def test_steps_have_names_stages_and_work() -> None:
     device = FakeDevice(controlled())
     profiles = [device.profile(INPUTS[0].tobytes())] * 2
