@@ -384,9 +384,8 @@ class AttachOptions:
     fits. code_dir: the folder that modules of these are imported from.
 
     taps: auto, or tensors or pairs a:b of them; ranks: one for all taps or one for each (none
-    given: 32). augment_dev: our corruptions of the data count as a shift. allow_code: code inside
-    of a Keras model may run. max_overhead: percent of the backbone's instructions that the taps
-    of `auto` may add."""
+    given: 32). augment_dev: our corruptions of the data count as a shift. max_overhead: percent
+    of the backbone's instructions that the taps of `auto` may add."""
 
     model: str = ""
     data: str = ""
@@ -397,7 +396,6 @@ class AttachOptions:
     taps: tuple[str, ...] = ("auto",)
     ranks: tuple[int, ...] = ()
     augment_dev: bool = False
-    allow_code: bool = False
     max_overhead: float = 2.0
     seed: int = 13
 
@@ -439,6 +437,8 @@ class Recipe:
 
 
 Options = TypeVar("Options")
+# Older runs have it; that code may run is never part of a recipe.
+_GONE = {("attach", "allow_code")}
 
 
 def override(options: Options, **given: Any) -> Options:
@@ -505,6 +505,8 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
     defaults = asdict(options)
     checked = {}
     for key, value in values.items():
+        if (stage, key) in _GONE:
+            continue
         if key not in defaults:
             raise ConfigError(f"unknown option {stage}.{key}", suggestion(key, defaults))
         expected = type(defaults[key])

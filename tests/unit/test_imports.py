@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"toolchain"}),
     frozenset({"config", "targets"}),
     frozenset({"assets", "cache", "jsontext", "progress", "used", "usercode"}),
-    frozenset({"errors"}),
+    frozenset({"errors", "limits"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 MODULES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}

@@ -74,9 +74,9 @@ def attach(
         str | None, typer.Option(help="From S to U, as in `snap calibrate`; auto.")
     ] = None,
     allow_code: Annotated[
-        bool | None,
+        bool,
         typer.Option("--allow-code", help="Run code inside of a Keras model that you trust."),
-    ] = None,
+    ] = False,
     target: Annotated[
         str | None, typer.Option(help=f"{', '.join(target_names())}; qemu-m4.")
     ] = None,
@@ -114,7 +114,6 @@ def attach(
             ranks=whole_numbers("--ranks", ranks, "32,64"),
             max_overhead=max_overhead,
             augment_dev=augment_dev,
-            allow_code=allow_code,
             seed=seed,
         ),
         calibrate=override(
@@ -125,7 +124,7 @@ def attach(
     announce_fetch(recipe.export_c.kernels, cmsis_nn)
     place = new_run(runs_dir, run_prefix(str(model)))
     with place as run, console.progress("attach") as on_progress:
-        report = stage(run, recipe, cmsis_nn, on_progress)
+        report = stage(run, recipe, cmsis_nn, on_progress, allow_code)
     console.print_json(report) if json else render.attach(report)
 
 

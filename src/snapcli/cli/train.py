@@ -59,6 +59,10 @@ def train(
         str | None,
         typer.Option(help="One of `snap models`, module:function or a .keras file; fits the data."),
     ] = None,
+    allow_code: Annotated[
+        bool,
+        typer.Option("--allow-code", help="Run code inside of a .keras backbone that you trust."),
+    ] = False,
     taps: Annotated[
         str | None,
         typer.Option(
@@ -167,13 +171,13 @@ def train(
     }
     if resume:
         asked = {**given, "quick": quick or None, "seeds": seeds}
-        report = _resumed(asked, run, runs_dir)
+        report = _resumed(asked, run, runs_dir, allow_code)
         console.print_json(report) if json else render.train(report)
         return
     if run is not None:
         raise UsageError("train always starts a new run", "Leave --run out, or add --resume.")
     if seeds is None:
-        report = _trained(_recipe(given, quick), runs_dir)
+        report = _trained(_recipe(given, quick), runs_dir, allow_code)
         console.print_json(report) if json else render.train(report)
         return
     if seed is not None:
@@ -182,7 +186,7 @@ def train(
         _recipe({**given, "seed": s}, quick)
         for s in dict.fromkeys(whole_numbers("--seeds", seeds, "13,17,23") or ())
     ]
-    reports = [_trained(recipe, runs_dir) for recipe in recipes]
+    reports = [_trained(recipe, runs_dir, allow_code) for recipe in recipes]
     console.print_json(reports) if json else render.trained_seeds(reports)
 
 
@@ -197,13 +201,13 @@ def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
     if is_own(name):
         # Later commands find it from wherever they are typed.
         given = {**given, "dataset": str(Path(name).expanduser().resolve())}
-    if given["backbone"] and Path(given["backbone"]).suffix == ".keras":
+    if given["backbone"] and Path(given["backbone"]).suffix in (".keras", ".h5"):
         given = {**given, "backbone": str(Path(given["backbone"]).expanduser().resolve())}
     recipe = recipe_for(name, quick)
     return replace(recipe, train=override(recipe.train, **given))
 
 
-def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
+def _trained(recipe: "Recipe", runs_dir: Path, allow_code: bool) -> "TrainReport":
     from snapcli.runs import new_run
     from snapcli.stages.recipe import run_prefix
     from snapcli.stages.train import check_options
@@ -213,10 +217,12 @@ def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
         check_options(recipe.train)
     place = new_run(runs_dir, run_prefix(recipe.train.dataset))
     with place as run, resumable(run), console.progress("train") as on_progress:
-        return stage(run, recipe, on_progress=on_progress)
+        return stage(run, recipe, on_progress=on_progress, allow_code=allow_code)
 
 
-def _resumed(asked: dict[str, Any], name: Path | None, runs_dir: Path) -> "TrainReport":
+def _resumed(
+    asked: dict[str, Any], name: Path | None, runs_dir: Path, allow_code: bool
+) -> "TrainReport":
     from snapcli.runs import open_run
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.train import train as stage
@@ -229,4 +235,4 @@ def _resumed(asked: dict[str, Any], name: Path | None, runs_dir: Path) -> "Train
         )
     run = open_run(name, runs_dir)
     with resumable(run), console.progress("train") as on_progress:
-        return stage(run, run_recipe(run), resume=True, on_progress=on_progress)
+        return stage(run, run_recipe(run), True, on_progress, allow_code)

@@ -132,12 +132,13 @@ BACKBONES = {
 }
 
 
-def load_backbone(name: str) -> Backbone:
-    """One of ours, or a user's own: module:function, or a .keras file."""
+def load_backbone(name: str, allow_code: bool = False) -> Backbone:
+    """One of ours, or a user's own: module:function, or a .keras file, whose code may run only if
+    it is allowed."""
     if name in BACKBONES:
         return BACKBONES[name]
     if own.names_one(name):
-        return Backbone(name, own.builder(name))
+        return Backbone(name, own.builder(name, allow_code))
     raise UsageError(
         f"unknown backbone '{name}'", suggestion(name, (*BACKBONES, "module:function"))
     )

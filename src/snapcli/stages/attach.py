@@ -111,13 +111,18 @@ class AttachReport:
 
 
 def attach(
-    run: Run, recipe: Recipe, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
+    run: Run,
+    recipe: Recipe,
+    cmsis_nn: Path | None = None,
+    on_progress: OnProgress = silent,
+    allow_code: bool = False,
 ) -> AttachReport:
+    """allow_code: code inside of a Keras model or a SavedModel may run."""
     target = load_target(recipe.export_c.target)
     place = data_dir_of(recipe.attach.data, recipe.attach.data_dir)
     options = replace(recipe.attach, data_dir=place)
     recipe = replace(recipe, attach=options)
-    model = _opened(options, on_progress)
+    model = _opened(options, allow_code, on_progress)
     content, graph, dataset = model.content, model.graph, model.dataset
     pairs = _pairs(graph, options)
     rows = np.linspace(0, len(dataset.train) - 1, min(len(dataset.train), _EXAMPLES)).astype(int)
@@ -222,7 +227,7 @@ class _Model:
     notes: tuple[str, ...] = ()
 
 
-def _opened(options: AttachOptions, on_progress: OnProgress) -> _Model:
+def _opened(options: AttachOptions, allow_code: bool, on_progress: OnProgress) -> _Model:
     path = Path(options.model)
     if not is_keras(path):
         content = read_model(path)
@@ -230,7 +235,7 @@ def _opened(options: AttachOptions, on_progress: OnProgress) -> _Model:
         graph = classifier(whole)
         dataset = load_given(options, wanted_of(graph), on_progress)
         return _Model(content, graph, dataset, notes=float_ends(whole))
-    finished = load_finished(path, options.allow_code)
+    finished = load_finished(path, allow_code)
     wanted = Wanted(finished.input_shape, finished.classes)
     dataset = load_given(options, wanted, on_progress)
     on_progress(0, 1, "converted to int8")

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
@@ -17,8 +18,9 @@ from snapcli.models import default_backbone, load_backbone
 from snapcli.models.activations import pooled_activations
 from snapcli.models.fit import Progress, Trainer
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.models.trusted import trust
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import CHECKPOINT, Run, disk_errors, write_json
+from snapcli.runs import CHECKPOINT, Run, disk_errors, sha256, write_json
 from snapcli.score.confidence import error_logit
 from snapcli.stages.recipe import CONFIG
 
@@ -61,9 +63,14 @@ class TrainReport:
 
 
 def train(
-    run: Run, recipe: Recipe, resume: bool = False, on_progress: OnProgress = silent
+    run: Run,
+    recipe: Recipe,
+    resume: bool = False,
+    on_progress: OnProgress = silent,
+    allow_code: bool = False,
 ) -> TrainReport:
-    """With resume the epochs that the run's checkpoint holds are not trained again."""
+    """With resume the epochs that the run's checkpoint holds are not trained again. allow_code:
+    code inside of a backbone's file may run, now and in what is made of it here."""
     checkpoint = run.path(CHECKPOINT)
     if resume and not checkpoint.is_file():
         raise ArtifactError(f"{run.name} has no checkpoint to resume", "Start again: snap train")
@@ -74,7 +81,7 @@ def train(
         options, backbone=chosen, data_dir=data_dir_of(options.dataset, options.data_dir)
     )
     recipe = replace(recipe, train=options)
-    backbone = load_backbone(options.backbone)
+    backbone = load_backbone(options.backbone, allow_code)
     taps = backbone.taps(options.taps, options.ranks)
     require_tensorflow()
     with disk_errors(run.root):
@@ -131,6 +138,8 @@ def train(
     )
     with run.write("train", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         trainer.model.save(out / "model.keras")
+        if allow_code:
+            _trust(out / "model.keras", Path(options.backbone))
         save_heads(heads, out / "heads.npz")
         # What the clock said stands apart: all else is the same for the same seed.
         kept = asdict(report)
@@ -141,6 +150,13 @@ def train(
         )
     checkpoint.unlink(missing_ok=True)
     return report
+
+
+def _trust(*files: Path) -> None:
+    """What later commands load again; a backbone's name is none of a file where it is ours."""
+    for path in files:
+        if path.is_file():
+            trust(sha256(path))
 
 
 def check_options(options: TrainOptions) -> None:
