@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"versions"}),
     frozenset({"toolchain"}),
     frozenset({"config", "targets"}),
-    frozenset({"assets", "cache", "jsontext", "progress", "used", "usercode"}),
+    frozenset({"assets", "cache", "jsontext", "progress", "stored", "used", "usercode"}),
     frozenset({"errors", "limits"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -8,7 +8,9 @@ from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
-from snapcli.runs import Run, read_json, write_json
+from snapcli.runs import Run, write_json
+from snapcli.stages.export_c import REPORT, Exported
+from snapcli.stored import read_as
 from snapcli.targets import Target, load_target
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
@@ -21,6 +23,13 @@ class ImageSize:
 
     flash_bytes: int
     ram_bytes: int
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Of a FlashReport, what is compared."""
+
+    size: ImageSize
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         image = _build(target, source, out, WITH_HEADS, {})
         plain = _build(target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"})
-        model_id = read_json(source / "export.json")["model_id"]
+        model_id = read_as(source / REPORT, Exported).model_id
         if target.emulator:
             for build in (image, plain):
                 prove_boot(target, build, model_id)

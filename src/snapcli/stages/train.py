@@ -62,6 +62,22 @@ class TrainReport:
     time: TrainTime
 
 
+@dataclass(frozen=True)
+class TrainFigures:
+    """Of a TrainReport, what history.json keeps and others read."""
+
+    test_accuracy: float
+    mean_surprisal: dict[str, float]
+
+
+@dataclass(frozen=True)
+class History:
+    """history.json."""
+
+    report: TrainFigures
+    epochs: tuple[Progress, ...]
+
+
 def train(
     run: Run,
     recipe: Recipe,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from snapcli.data.attached.classes import check_indices, key
 from snapcli.errors import ArtifactError, ConfigError, UsageError
+from snapcli.stored import read_npy, reading
 
 _HEADER = ({"file", "filename", "name", "path"}, {"label", "class"})
 _FORMS = "Give names with commas or a .txt of them, or an answer for each example: .csv or .npy."
@@ -101,13 +102,8 @@ def _rows(content: str, path: Path) -> dict[str, str]:
 
 
 def _answers(path: Path, classes: int) -> NDArray[np.int64]:
-    try:
-        y = np.load(path, allow_pickle=False)
-        if not isinstance(y, np.ndarray):
-            raise ValueError("it holds several arrays")
-    except Exception as error:  # numpy raises what its parts raise
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise ArtifactError(f"{path} cannot be read: {reason}", "Save whole numbers.") from None
+    with reading(path, "Save whole numbers with numpy.save."):
+        y = read_npy(path)
     if y.dtype.kind not in "iu" or y.ndim != 1:
         raise ConfigError(
             f"{path} has an array {y.shape} of {y.dtype}", "Give whole numbers, one per example."
