@@ -19,6 +19,8 @@ INPUTS_MAX, CHANNELS_MAX, COMPONENTS_MAX, FACTORS_MAX, RANK_MAX = 256, 2048, 8, 
 # Half of the accumulator's range is the bias's (SPEC 1.3).
 BIAS_LIMIT = 1 << 30
 _WEIGHT = 127
+# So that the ends of int8 less it stay within int32; those that occur are far below.
+_ZERO_POINT_LIMIT = 1 << 24
 # What the entries of a row of a whitening may sum to, so that int16 inputs cannot overflow its
 # accumulator.
 ROW_LIMIT = 65535
@@ -114,7 +116,7 @@ def _check_residual(
     rows = classes if len(head.class_mean) else 0
     _check_weights(f"{name}.class_mean", head.class_mean, (rows, channels))
     check_sizes(f"{name}.inverse_sigma_q9", head.inverse_sigma_q9, (256,))
-    _int32(xi_zero_point=head.xi_zero_point)
+    _between(f"{name}.xi_zero_point", head.xi_zero_point, -_ZERO_POINT_LIMIT, _ZERO_POINT_LIMIT)
     for part in ("latent", "mean", "xi", "class_scale"):
         _check_multiplier(f"{name}.{part}", getattr(head, part))
 
