@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from snapcli.errors import ConfigError, UsageError, suggestion
+from snapcli.limits import TEXT_MAX, read_bytes
 
 SNAP, REFERENCE, CMSIS_NN = KERNEL_SETS = ("snap", "reference", "cmsis-nn")
 WEIGHTS = ("uniform", "inverse-variance")
@@ -453,8 +454,8 @@ def override(options: Options, **given: Any) -> Options:
 def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     """A TOML file, then `stage.option=value` overrides with TOML values."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path, TEXT_MAX).decode("utf-8")
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigError(
             f"cannot read {path}: {reason}", "Give the path of a .toml recipe."
@@ -475,7 +476,7 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
 def _parse(text: str, origin: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{origin} is not TOML: {error}", "Mend that line.") from None
 
 
@@ -483,7 +484,7 @@ def _parse_value(text: str) -> Any:
     """A TOML value; a bare word is a string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text.strip()
 
 

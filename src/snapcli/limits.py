@@ -4,8 +4,10 @@ A file of a kilobyte can claim to hold a terabyte. What is held in memory at onc
 its own; what is unpacked to disk, piece by piece, may grow as the archive does.
 """
 
+import zlib
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 
 MIB = 1 << 20
 # Of one array, image, member or weight file in memory: far above what a microcontroller holds.
@@ -14,7 +16,8 @@ HELD_MAX = 256 * MIB
 DATA_MAX = 1024 * MIB
 # Of a configuration or a report.
 TEXT_MAX = 16 * MIB
-MEMBERS_MAX = 1_000_000
+# Of the published archives the largest has 121,000.
+MEMBERS_MAX = 200_000
 # Deflate packs zeros to a thousandth; what people publish, to a tenth.
 RATIO_MAX = 200
 # Below this an archive may be packed as well as it likes.
@@ -46,3 +49,29 @@ def check_ratio(packed: int, unpacked: int) -> None:
     """Of an archive whose members go to disk one after the other."""
     if unpacked > max(packed * RATIO_MAX, _RATIO_FREE):
         raise TooLargeError(f"{packed >> 10:,} KiB would become {unpacked >> 20:,} MiB")
+
+
+def read_bytes(path: Path, limit: int = HELD_MAX) -> bytes:
+    """The whole file, if it is no larger; also where its size is not known before."""
+    check_held(path.stat().st_size, "it", limit)
+    with path.open("rb") as file:
+        content = file.read(limit + 1)
+    check_held(len(content), "it", limit)
+    return content
+
+
+def unpacked(content: bytes, limit: int = HELD_MAX) -> bytes:
+    """What gzip packed; raises what zlib does for a damaged one."""
+    most = min(limit, max(len(content) * RATIO_MAX, _RATIO_FREE))
+    parts, size = [], 0
+    while content:
+        member = zlib.decompressobj(wbits=31)
+        part = member.decompress(content, most - size + 1)
+        size += len(part)
+        check_held(size, "what it unpacks to", most)
+        if not member.eof:
+            raise EOFError("it is cut short")
+        parts.append(part)
+        # Another member may follow, or the zeros of a block that was filled.
+        content = member.unused_data.lstrip(b"\0")
+    return b"".join(parts)

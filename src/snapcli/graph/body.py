@@ -16,7 +16,7 @@ from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN
 from snapcli.graph.foreign import classifier, logits_of
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.reader import read_tflite
-from snapcli.limits import check_held
+from snapcli.limits import read_bytes
 from snapcli.stored import Arrays, reading, stored_arrays
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
@@ -148,12 +148,11 @@ def deployed_graph(tflite: bytes) -> Graph:
 def read_graph(path: Path, hint: str) -> Graph:
     """deployed_graph of a file of a run; raises ArtifactError."""
     with reading(path, hint):
-        check_held(path.stat().st_size)
-        content = path.read_bytes()
+        content = read_bytes(path)
     try:
         return deployed_graph(content)
     except SnapError as error:
-        raise ArtifactError(f"{path} cannot be used ({error.message})", hint) from None
+        raise ArtifactError(f"{path} cannot be read: {error.message}", hint) from None
 
 
 def read_body(folder: Path, hint: str) -> Body:

@@ -10,25 +10,20 @@ import json
 import os
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from snapcli.errors import ArtifactError, ConfigError, ToolchainError
-from snapcli.limits import HELD_MAX, TEXT_MAX, check_held
+from snapcli.limits import HELD_MAX, TEXT_MAX, check_held, read_bytes
 from snapcli.models import trusted
 from snapcli.models.saved_code import import_code, refuse_code
 from snapcli.models.saved_weights import refuse_reaching
 from snapcli.models.tensorflow import quiet, require_tensorflow
+from snapcli.stored import DAMAGE, open_zip
 
 _CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
-# What a damaged file raises.
-_DAMAGE = (
-    *(OSError, EOFError, KeyError, TypeError, ValueError, RuntimeError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError),
-)
 Library = Callable[[], Any]
 
 
@@ -102,8 +97,7 @@ def read_saved(path: Path) -> Saved:
     import h5py
 
     try:
-        check_held(path.stat().st_size)
-        content = path.read_bytes()
+        content = read_bytes(path)
         # As both libraries choose.
         if path.suffix == ".keras" and zipfile.is_zipfile(io.BytesIO(content)):
             config, version, weights = _from_zip(content)
@@ -114,7 +108,7 @@ def read_saved(path: Path) -> Saved:
         refuse_reaching(content if weights is None else weights)
         if not isinstance(config, dict):
             raise ValueError("its configuration is no object")
-    except (*_DAMAGE, RecursionError) as error:
+    except DAMAGE as error:
         raise ArtifactError(
             f"{path} is no saved Keras model ({first_line(error)})",
             "Give what model.save() wrote: a .keras or .h5 file.",
@@ -123,7 +117,7 @@ def read_saved(path: Path) -> Saved:
 
 
 def _from_zip(content: bytes) -> tuple[Any, str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with open_zip(io.BytesIO(content)) as archive:
         # The one of two members of a name that is checked might not be the one that is loaded.
         names = archive.namelist()
         if len(set(names)) < len(names):

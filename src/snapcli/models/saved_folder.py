@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from snapcli.errors import ArtifactError, UsageError
-from snapcli.limits import HELD_MAX, check_held
+from snapcli.limits import check_held, read_bytes
 from snapcli.models.saved_graph import harmless
 from snapcli.models.tensorflow import quiet
 
@@ -27,7 +27,7 @@ def load_folder(path: Path, allow_code: bool) -> Any:
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     try:
-        saved = SavedModel.FromString(_read(path / SAVED_MODEL))
+        saved = SavedModel.FromString(read_bytes(path / SAVED_MODEL))
         if allow_code:
             with quiet():
                 return tf.saved_model.load(str(path.absolute()))
@@ -59,10 +59,3 @@ def _copy_variables(source: Path, to: Path) -> None:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"variables/{path.name} is no file")
         shutil.copyfile(path, to / path.name)
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        content = file.read(HELD_MAX + 1)
-    check_held(len(content), path.name)
-    return content

@@ -46,10 +46,11 @@ from snapcli.kernels import (
     snapnn_files,
     snapuq_files,
 )
+from snapcli.limits import TooLargeError, read_bytes
 from snapcli.runs import Run, disk_errors, replaced, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
-from snapcli.stored import read_as, read_json
+from snapcli.stored import read_as, read_json, reason
 from snapcli.targets import Target, load_target
 
 SCHEMA = 2
@@ -214,11 +215,10 @@ def _keep_foreign(old: Path, new: Path) -> None:
 
 def read_model(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
+        return read_bytes(path)
+    except (OSError, TooLargeError) as error:
         raise ArtifactError(
-            f"cannot read {path}: {(error.strerror or 'unknown reason').lower()}",
-            "Give the path of a .tflite file.",
+            f"cannot read {path}: {reason(error)}", "Give the path of a .tflite file."
         ) from None
 
 

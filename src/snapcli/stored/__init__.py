@@ -15,6 +15,7 @@ from snapcli.stored.arrays import (
 )
 from snapcli.stored.reading import DAMAGE, reading, reason
 from snapcli.stored.values import conform, json_value, read_as, read_json
+from snapcli.stored.zips import open_zip
 
 __all__ = [
     "DAMAGE",
@@ -23,6 +24,7 @@ __all__ = [
     "check_values",
     "conform",
     "json_value",
+    "open_zip",
     "read_as",
     "read_json",
     "read_npy",

@@ -1,7 +1,6 @@
 """The arrays of an .npz, each of the type, shape and range that its reader expects."""
 
 import math
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
-from snapcli.limits import HELD_MAX, check_held, check_shape
+from snapcli.limits import HELD_MAX, check_held, check_ratio, check_shape
 from snapcli.stored.reading import AGAIN, reading
+from snapcli.stored.zips import open_zip
 
-_MEMBERS_MAX = 10_000
 _CHUNK = 1 << 24
 
 
@@ -112,11 +111,11 @@ def stored_arrays(path: Path, hint: str = AGAIN, limit: int = HELD_MAX) -> Itera
 def read_npz(path: Path, limit: int = HELD_MAX) -> dict[str, NDArray[Any]]:
     """All arrays of an .npz by name, no objects among them, at most `limit` bytes together; what a
     damaged one raises is among DAMAGE."""
-    with zipfile.ZipFile(path) as archive:
+    with path.open("rb") as raw, open_zip(raw) as archive:
         members = archive.infolist()
-        if len(members) > _MEMBERS_MAX:
-            raise ValueError(f"it has {len(members):,} members")
-        check_held(sum(member.file_size for member in members), "what it unpacks to", limit)
+        size = sum(member.file_size for member in members)
+        check_held(size, "what it unpacks to", limit)
+        check_ratio(path.stat().st_size, size)
         found: dict[str, NDArray[Any]] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -135,9 +134,9 @@ def read_npy(path: Path, limit: int = HELD_MAX) -> NDArray[Any]:
 
 def read_array(file: IO[bytes], size: int, limit: int) -> NDArray[Any]:
     """size: bytes of the file, or of the member; its header may claim no more."""
-    version = npy.read_magic(file)
-    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    if version not in headers:
+    headers = {b"\1\0": npy.read_array_header_1_0, b"\2\0": npy.read_array_header_2_0}
+    magic, version = file.read(6), file.read(2)
+    if magic != npy.MAGIC_PREFIX or version not in headers:
         raise ValueError("it is no array that numpy.save wrote")
     shape, fortran, dtype = headers[version](file)
     if dtype.hasobject:

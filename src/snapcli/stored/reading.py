@@ -23,11 +23,11 @@ def reading(path: Path, hint: str = AGAIN) -> Iterator[None]:
     try:
         yield
     except (ConfigError, UsageError) as error:
-        raise ArtifactError(f"{path} cannot be used ({error.message})", hint) from None
+        raise ArtifactError(f"{path} cannot be read: {error.message}", hint) from None
     except SnapError:
         raise
     except DAMAGE as error:
-        raise ArtifactError(f"{path} cannot be used ({reason(error)})", hint) from None
+        raise ArtifactError(f"{path} cannot be read: {reason(error)}", hint) from None
 
 
 def reason(error: BaseException) -> str:

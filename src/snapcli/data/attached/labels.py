@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from snapcli.data.attached.classes import check_indices, key
 from snapcli.errors import ArtifactError, ConfigError, UsageError
+from snapcli.limits import TEXT_MAX, read_bytes
 from snapcli.stored import read_npy, reading
 
 _HEADER = ({"file", "filename", "name", "path"}, {"label", "class"})
@@ -56,8 +57,8 @@ def read_labels(text: str, classes: int) -> Labels:
 def _text(path: Path) -> str:
     try:
         # With the mark that spreadsheets put in front, or without.
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        return read_bytes(path, TEXT_MAX).decode("utf-8-sig")
+    except (OSError, ValueError):
         raise ArtifactError(f"{path} cannot be read", "Save it as UTF-8.") from None
 
 
