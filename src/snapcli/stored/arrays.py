@@ -138,7 +138,10 @@ def read_array(file: IO[bytes], size: int, limit: int) -> NDArray[Any]:
     magic, version = file.read(6), file.read(2)
     if magic != npy.MAGIC_PREFIX or version not in headers:
         raise ValueError("it is no array that numpy.save wrote")
-    shape, fortran, dtype = headers[version](file)
+    try:
+        shape, fortran, dtype = headers[version](file)
+    except Exception:  # numpy parses it as Python, which raises what it likes
+        raise ValueError("its header is damaged") from None
     if dtype.hasobject:
         raise ValueError("it holds objects, which could run code")
     if any(n < 0 for n in shape):

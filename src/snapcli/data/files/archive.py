@@ -13,11 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from snapcli.errors import ArtifactError
-from snapcli.limits import DATA_MAX, TooLargeError, check_held, check_members, check_ratio
+from snapcli.limits import DATA_MAX, MIB, TooLargeError, check_held, check_members, check_ratio
 from snapcli.progress import OnProgress, silent
 from snapcli.stored import open_zip
 
 # What the readers of archives raise for damaged ones; RuntimeError is for a locked zip.
+_TAIL_MAX = 16 * MIB
 _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError),
     TooLargeError,
@@ -129,8 +130,9 @@ def _checked(tar: tarfile.TarFile, packed: int) -> Iterator[tarfile.TarInfo]:
         # Those that were read would stay in memory.
         tar.members = []  # type: ignore[attr-defined]
     # The sum over a compressed archive comes after the end of the tar within it.
+    end = tar.fileobj.tell() if tar.fileobj else 0
     while tar.fileobj and tar.fileobj.read(1 << 20):
-        check_ratio(packed, tar.fileobj.tell())
+        check_held(tar.fileobj.tell() - end, "what follows its end", _TAIL_MAX)
 
 
 def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
