@@ -6,6 +6,7 @@ A figure is named by what it is and where it comes from: `flash/small-mcu`, or
 
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -199,7 +200,8 @@ def _command(run: Run, figure: Figure) -> str:
     """That measures a figure in a run which lacks it."""
     origin = run.state(figure.stage).origin
     command = run.remedy(origin)
-    return f"{command} --on {figure.name.split('/')[1]}" if origin == _EVAL else command
+    source = shlex.quote(figure.name.split("/")[1])
+    return f"{command} --on {source}" if origin == _EVAL else command
 
 
 def changes_between(a: Sequence[Figure], b: Sequence[Figure]) -> list[Change]:

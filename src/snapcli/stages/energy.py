@@ -1,5 +1,6 @@
 """The energy of a bench: what a power trace says of its timed runs."""
 
+import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ def with_energy(run: Run, target: Target, trace: PowerTrace) -> BenchReport:
     if record is None:
         raise ArtifactError(
             f"{run.name} has no bench of {target.name} that this trace could belong to",
-            f"Record it while this runs: snap bench --port PORT --power-trace {trace.path}",
+            f"Record it while this runs: snap bench --port PORT --power-trace "
+            f"{shlex.quote(str(trace.path))}",
         )
     state = run.state(stage)
     if state.status != "done":

@@ -1,5 +1,6 @@
 """A device that holds the firmware of a run: found, reached, and asked whether it is the one."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def _check_model(hello: Hello, firmware: Firmware, heads: bool) -> None:
     if hello.target != firmware.target.name:
         raise CheckError(
             f"the device was built for {hello.target}, not for {firmware.target.name}",
-            f"Leave --target out, or say: --target {hello.target}",
+            f"Leave --target out, or say: --target {shlex.quote(hello.target)}",
         )
     if hello.has_heads != heads:
         raise CheckError(

@@ -107,7 +107,7 @@ class _Reader:
         possible = SOURCES[1:] if run.is_attached else SOURCES
         for source in possible if evaluation else ():
             if source not in evaluation["sources"]:
-                command = f"{run.remedy('eval')} --on {source}"
+                command = f"{run.remedy('eval')} --on {shlex.quote(source)}"
                 self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
         return found
 
