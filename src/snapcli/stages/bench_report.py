@@ -116,6 +116,11 @@ def step_costs(
     means = np.mean([profile.step_counts for profile in profiles], axis=0)
     total = max(float(means.sum()), 1.0)
     found = []
+    if len(exported["steps"]) != len(means):
+        raise ArtifactError(
+            f"the export has {len(exported['steps'])} steps, the device {len(means)}",
+            "Run: snap export-c",
+        )
     for step, mean in zip(exported["steps"], means.tolist(), strict=True):
         cost = Cost(step["name"], mean, mean / total, step["macs"])
         times = _times_bound(cost, step["bound"], counter)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import toolchain, used
-from snapcli.config import CMSIS_NN, SNAP, ExportOptions
+from snapcli.config import CMSIS_NN, KERNEL_SETS, SNAP, ExportOptions
 from snapcli.data import Dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
@@ -93,6 +93,21 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class StoredExport(Exported):
+    """What the others read of export.json."""
+
+    target: str
+    kernels: str
+    arena_bytes: int
+    steps: tuple[StepRow, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernels not in KERNEL_SETS:
+            raise ValueError(f"kernels is {self.kernels}")
+
+
+@dataclass(frozen=True)
 class ExportReport:
     """Sizes in bytes. flash_bytes: model and kernels, measured by compiling them, or estimated.
 
@@ -115,9 +130,6 @@ class ExportReport:
     layers: tuple[LayerRow, ...]
     steps: tuple[StepRow, ...]
     files: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        Exported(self.model_id)
 
 
 @dataclass(frozen=True)

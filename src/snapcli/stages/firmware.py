@@ -13,7 +13,7 @@ from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import check_of, pack_settings
 from snapcli.runs import Run
 from snapcli.stages.deployed import Deployed, deployed
-from snapcli.stages.export_c import REPORT, SCHEMA, ExportReport
+from snapcli.stages.export_c import REPORT, SCHEMA, StoredExport
 from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport
 from snapcli.stages.recipe import run_recipe
 from snapcli.stored import read_json
@@ -78,7 +78,7 @@ def built_firmware(run: Run, target: Target) -> Firmware:
             "that C was exported by another version of snap",
             f"Export and build it again: {run.remedy(f'export-c/{target.name}')}",
         )
-    exported = read_json(path, ExportReport)
+    exported = read_json(path, StoredExport)
     return Firmware(
         run=run,
         target=target,

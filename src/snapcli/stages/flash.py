@@ -66,10 +66,10 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     flashers = flashers_for(target, wish) if wish else []
     stage = f"export-c/{target.name}"
     source = run.inputs(stage)
+    model_id = read_as(source / REPORT, Exported).model_id
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         image = _build(target, source, out, WITH_HEADS, {})
         plain = _build(target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"})
-        model_id = read_as(source / REPORT, Exported).model_id
         if target.emulator:
             for build in (image, plain):
                 prove_boot(target, build, model_id)

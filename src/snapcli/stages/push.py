@@ -8,7 +8,7 @@ from snapcli.graph.settings import check_of, pack_settings
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import REPORT, ExportReport, export_c
+from snapcli.stages.export_c import REPORT, StoredExport, export_c
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
 from snapcli.stages.recipe import run_recipe
@@ -54,7 +54,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     exported = run.path(f"export-c/{receiver.target}") / REPORT
     kernels = recipe.export_c.kernels
     if exported.is_file():
-        kernels = read_as(exported, ExportReport).kernels
+        kernels = read_as(exported, StoredExport).kernels
     model_id = export_c(
         run, replace(recipe.export_c, target=receiver.target, kernels=kernels)
     ).model_id

@@ -23,7 +23,7 @@ from snapcli.stages.bench_report import BenchReport
 from snapcli.stages.cost import CostReport
 from snapcli.stages.deployed import deployed
 from snapcli.stages.eval_report import EvalReport
-from snapcli.stages.export_c import ExportReport
+from snapcli.stages.export_c import StoredExport
 from snapcli.stages.figures import Calibrated
 from snapcli.stages.flash import FlashReport
 from snapcli.stages.frame_log import read_log
@@ -170,7 +170,7 @@ class _Reader:
     def _arena(self, stage: str) -> Arena | None:
         """Planned again as export-c did: its files hold offsets, not lifetimes."""
         exported = self._read(
-            stage, self.run.path(stage) / export_c.REPORT, ExportReport, export_c.SCHEMA
+            stage, self.run.path(stage) / export_c.REPORT, StoredExport, export_c.SCHEMA
         )
         if exported is None:
             return None
