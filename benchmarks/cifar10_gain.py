@@ -28,6 +28,7 @@ from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.own import with_taps
 from snapcli.models.posthoc import heads_for
+from snapcli.models.saved_file import load_ours
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.score.calibration import CONFIDENCE, evaluate, fit_map
 from snapcli.score.confidence import doubt, error_logit, fit_temperature
@@ -96,7 +97,7 @@ def mlperf_tiny(path: Path, data: Dataset) -> tuple[Any, Dataset]:
     dev split: even rows of the test split are its dev data, odd rows its test data."""
     from tf_keras import Model
 
-    tapped = with_taps(load_model(path), list(pairwise(ENDS)), path.name)
+    tapped = with_taps(load_ours(path), list(pairwise(ENDS)), path.name)
     outputs = {b: tapped.output[e] for b, e in zip(BACKBONE.blocks, ENDS, strict=True)}
     even, odd = (np.arange(first, len(data.test), 2) for first in (0, 1))
     halved = replace(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from snapcli.errors import ConfigError, UsageError, suggestion
+from snapcli.limits import TEXT_MAX, read_bytes
 
 SNAP, REFERENCE, CMSIS_NN = KERNEL_SETS = ("snap", "reference", "cmsis-nn")
 WEIGHTS = ("uniform", "inverse-variance")
@@ -384,9 +385,8 @@ class AttachOptions:
     fits. code_dir: the folder that modules of these are imported from.
 
     taps: auto, or tensors or pairs a:b of them; ranks: one for all taps or one for each (none
-    given: 32). augment_dev: our corruptions of the data count as a shift. allow_code: code inside
-    of a Keras model may run. max_overhead: percent of the backbone's instructions that the taps
-    of `auto` may add."""
+    given: 32). augment_dev: our corruptions of the data count as a shift. max_overhead: percent
+    of the backbone's instructions that the taps of `auto` may add."""
 
     model: str = ""
     data: str = ""
@@ -397,7 +397,6 @@ class AttachOptions:
     taps: tuple[str, ...] = ("auto",)
     ranks: tuple[int, ...] = ()
     augment_dev: bool = False
-    allow_code: bool = False
     max_overhead: float = 2.0
     seed: int = 13
 
@@ -439,6 +438,8 @@ class Recipe:
 
 
 Options = TypeVar("Options")
+# Older runs have it; that code may run is never part of a recipe.
+_GONE = {("attach", "allow_code")}
 
 
 def override(options: Options, **given: Any) -> Options:
@@ -453,8 +454,8 @@ def override(options: Options, **given: Any) -> Options:
 def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     """A TOML file, then `stage.option=value` overrides with TOML values."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path, TEXT_MAX).decode("utf-8")
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigError(
             f"cannot read {path}: {reason}", "Give the path of a .toml recipe."
@@ -475,7 +476,7 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
 def _parse(text: str, origin: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{origin} is not TOML: {error}", "Mend that line.") from None
 
 
@@ -483,7 +484,7 @@ def _parse_value(text: str) -> Any:
     """A TOML value; a bare word is a string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text.strip()
 
 
@@ -505,6 +506,8 @@ def _checked(stage: str, options: Any, values: Mapping[str, Any]) -> dict[str, A
     defaults = asdict(options)
     checked = {}
     for key, value in values.items():
+        if (stage, key) in _GONE:
+            continue
         if key not in defaults:
             raise ConfigError(f"unknown option {stage}.{key}", suggestion(key, defaults))
         expected = type(defaults[key])

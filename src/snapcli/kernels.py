@@ -18,6 +18,8 @@ from snapcli import toolchain, used
 from snapcli.cache import cache_dir
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.errors import ArtifactError, ToolchainError, UsageError
+from snapcli.limits import TooLargeError, check_ratio
+from snapcli.stored import open_zip
 
 LICENCE = f"{CMSIS_NN}/LICENSE.txt"
 CMSIS_NN_VERSION = "5.0.0"
@@ -182,8 +184,10 @@ def _unpack(wheel: Path, to: Path) -> None:
     """Write Include, Source and the licence, and the sums of all files."""
     sums = {}
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            for entry in archive.infolist():
+        with wheel.open("rb") as raw, open_zip(raw) as archive:
+            entries = archive.infolist()
+            check_ratio(wheel.stat().st_size, sum(entry.file_size for entry in entries))
+            for entry in entries:
                 name = _place(entry.filename)
                 if name is None or entry.is_dir():
                     continue
@@ -192,7 +196,7 @@ def _unpack(wheel: Path, to: Path) -> None:
                 with archive.open(entry) as source, path.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 sums[name] = _sha256(path)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, TooLargeError) as error:
         raise ArtifactError(f"{wheel.name} is damaged: {error}", _INSTEAD) from error
     if _HEADER not in sums:
         raise ArtifactError(f"{wheel.name} holds no CMSIS-NN", _INSTEAD)

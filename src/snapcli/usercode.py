@@ -10,13 +10,11 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from snapcli.cache import cache_dir
 from snapcli.errors import ConfigError, SnapError, UsageError
+from snapcli.trusted import is_trusted, trust
 
 ALLOW_CODE = "If you trust where it comes from: --allow-code (its code then runs here)."
 
@@ -81,24 +79,21 @@ def user_function(name: str) -> Callable[..., Any]:
         )
     if not callable(function):
         raise UsageError(f"{name} is no function", "Name a function: module:function")
-    with suppress(OSError):
-        mark = _mark(name)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+    trust(_digest(name))
     return function
 
 
 def _check_permission(name: str) -> None:
     file = _permission.named_by.get(name)
-    if file and not _permission.everything and not _mark(name).is_file():
+    if file and not _permission.everything and not is_trusted(_digest(name)):
         shown = "".join(c if c.isprintable() else "?" for c in name[:80])
         raise UsageError(f"{file} names {shown}, Python code that would run here", ALLOW_CODE)
 
 
-def _mark(name: str) -> Path:
-    """A file that is there if this code has run with permission."""
+def _digest(name: str) -> str:
+    """Of the name and the folder: from another one it may be other code."""
     text = f"{_permission.folder or os.getcwd()}\0{name}"
-    return cache_dir() / "code" / hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def import_from(folder: str) -> None:

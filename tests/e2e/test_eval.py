@@ -67,7 +67,7 @@ def test_heads_of_another_kind_say_the_same_in_int8(workspace: Workspace) -> Non
     run = Run(workspace.run)
     data = run_dataset(run)
     further = further_heads(run, data, ("student-t", "minimal"))
-    real, integer = float_network(run, further), integer_network(run, data, further)
+    real, integer = float_network(run, data, further), integer_network(run, data, further)
     assert real.heads == ("student-t", "minimal")
     assert "student-t" in integer.heads
     assert real.taps == tuple(head.after for head in further["student-t"])

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -30,8 +31,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"versions"}),
     frozenset({"toolchain"}),
     frozenset({"config", "targets", "usercode"}),
-    frozenset({"assets", "cache", "jsontext", "progress", "stack", "used"}),
-    frozenset({"errors"}),
+    frozenset({"trusted"}),
+    frozenset({"assets", "cache", "jsontext", "progress", "stack", "stored", "used"}),
+    frozenset({"errors", "limits"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 MODULES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -156,6 +158,125 @@ def test_importing_everything_loads_no_tensorflow() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+# What makes objects, code or much memory of a file, and the one room that may: the calls (by the
+# end of their dotted name) and the imports.
+ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...], set[str]]] = {
+    "Keras files": (("load_model",), (), {"models/saved_file.py"}),
+    "SavedModels": (("saved_model.load",), (), {"models/saved_folder.py"}),
+    "pickles": (
+        ("Unpickler", "allow_pickle=True"),
+        ("pickle", "marshal", "dill", "cloudpickle", "joblib", "shelve", "jsonpickle"),
+        {"data/images/batches.py"},
+    ),
+    "other models": (
+        ("torch.load", "jit.load", "export.load", "TFSMLayer"),
+        ("torch", "jax", "onnx", "safetensors"),
+        set(),
+    ),
+    "text as code": (("eval", "exec", "compile", "__import__"), ("yaml", "code", "runpy"), set()),
+    "modules by name": (
+        ("import_module",),
+        (),
+        {"usercode.py", "models/saved_code.py", "data/loading.py"},
+    ),
+    "arrays": (
+        ("np.load", "np.fromfile", "open_memmap"),
+        (),
+        {"data/files/features.py", "data/images/formats.py"},
+    ),
+    "zip files": (("zipfile.ZipFile",), (), {"stored/zips.py", "models/saved_file.py"}),
+    "tar files": (("tarfile.open",), (), {"data/files/archive.py"}),
+    "gzip": (
+        ("gzip.open", "gzip.GzipFile", "gzip.decompress", "zlib.decompress"),
+        ("bz2", "lzma"),
+        {"data/files/archive.py"},
+    ),
+    "images": (
+        ("Image.open",),
+        ("imageio", "cv2"),
+        {"data/images/pictures.py", "data/corruptions/digital.py"},
+    ),
+    "JSON": (
+        ("json.loads", "json.load"),
+        (),
+        {"stored/values.py", "models/saved_file.py", "runs.py"},
+    ),
+}
+OUTSIDE = [
+    path
+    for folder in ("benchmarks", "pipelines", "scripts")
+    for path in sorted((PACKAGE.parents[1] / folder).rglob("*.py"))
+]
+
+
+def uses(tree: ast.Module, ends: tuple[str, ...], packages: tuple[str, ...]) -> list[str]:
+    """Calls whose dotted names end so, or with such an argument, and imports from packages."""
+    found = []
+    own = {a.asname or a.name for n in ast.walk(tree) if is_ours(n) for a in n.names}
+    for node in ast.walk(tree):
+        names = imported(node) if is_import(node) and not is_ours(node) else []
+        found += [name for name in names if name.split(".")[0] in packages]
+        # Taken out of its module, it would be called by any name.
+        dotted = [name.replace("numpy.", "np.") for name in names]
+        found += [name for name in dotted if name.endswith(tuple(f".{end}" for end in ends))]
+        found += [name for name in dotted if name in ends]
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        arguments = [f"{word.arg}={ast.unparse(word.value)}" for word in node.keywords]
+        if called in own:
+            continue  # a function of ours, whatever its name
+        for end in ends:
+            if called == end or called.endswith(f".{end}") or end in arguments:
+                found.append(called)
+    return found
+
+
+def is_import(node: ast.AST) -> bool:
+    return isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.level == 0)
+
+
+def is_ours(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and str(node.module).startswith("snapcli")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_opens_a_file_stands_in_its_room(room: str) -> None:
+    ends, packages, allowed = ROOMS[room]
+    # Of its methods, those of re and of an estimator are others.
+    harmless = {"re.compile"}
+    guilty = {module for module in MODULES if set(uses(parsed(module), ends, packages)) - harmless}
+    assert guilty == allowed
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        ("Keras files", "import tf_keras\ntf_keras.models.load_model(path)"),
+        ("Keras files", "from tf_keras.models import load_model as read\nread(path)"),
+        ("SavedModels", "tf.saved_model.load(path)"),
+        ("pickles", "import pickle as p\np.load(file)"),
+        ("pickles", "from pickle import loads"),
+        ("pickles", "np.load(path, allow_pickle=True)"),
+        ("other models", "import torch\ntorch.load(path)"),
+        ("text as code", "eval(text)"),
+        ("arrays", "from numpy import load\nload(path)"),
+        ("zip files", "from zipfile import ZipFile"),
+    ],
+)
+def test_the_rooms_see_what_they_should(room: str, text: str) -> None:
+    ends, packages, _ = ROOMS[room]
+    assert uses(ast.parse(text), ends, packages)
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.name)
+def test_nothing_around_the_package_runs_code_of_a_file(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    for room in ("Keras files", "SavedModels", "pickles", "other models", "text as code"):
+        ends, packages, _ = ROOMS[room]
+        assert set(uses(tree, ends, packages)) <= {"re.compile"}
 
 
 def test_the_checks_see_what_they_should() -> None:

@@ -74,9 +74,9 @@ def attach(
         str | None, typer.Option(help="From S to U, as in `snap calibrate`; auto.")
     ] = None,
     allow_code: Annotated[
-        bool | None,
+        bool,
         typer.Option("--allow-code", help="Run code inside of a Keras model that you trust."),
-    ] = None,
+    ] = False,
     target: Annotated[
         str | None, typer.Option(help=f"{', '.join(target_names())}; qemu-m4.")
     ] = None,
@@ -94,7 +94,9 @@ def attach(
     from snapcli.runs import new_run
     from snapcli.stages.attach import attach as stage
     from snapcli.stages.recipe import run_prefix
+    from snapcli.usercode import allow_code as allow
 
+    allow(allow_code)
     if taps is not None and not names(taps):
         raise UsageError("no tap given", "Name some, or leave --taps out.")
     if coverage is not None and not 0 < coverage <= 1:
@@ -114,7 +116,6 @@ def attach(
             ranks=whole_numbers("--ranks", ranks, "32,64"),
             max_overhead=max_overhead,
             augment_dev=augment_dev,
-            allow_code=allow_code,
             seed=seed,
         ),
         calibrate=override(

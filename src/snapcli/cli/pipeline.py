@@ -1,5 +1,6 @@
 """What `snap demo` and `snap run` share: the six stages watched, and one table at the end."""
 
+import shlex
 import shutil
 import sys
 import time
@@ -55,7 +56,8 @@ def _program() -> str:
     """How this program is called from here: by name where the name leads to it."""
     own = Path(sys.argv[0])
     found = shutil.which(own.name)
-    return own.name if found and own.exists() and Path(found).samefile(own) else str(own)
+    ours = found and own.exists() and Path(found).samefile(own)
+    return own.name if ours else shlex.quote(str(own))
 
 
 def _table(report: "PipelineReport", folder: str) -> None:

@@ -1,6 +1,7 @@
 """Reports as tables."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -389,9 +390,10 @@ def taps(report: "TapsReport") -> None:
         ],
     )
     if report.recommended:
+        taps = shlex.quote(",".join(report.recommended))
         added = f"{size(report.steps[-1].cost.flash_bytes)} flash, "
         found = [
-            ("recommended", f"snap train --taps {','.join(report.recommended)}, else as here"),
+            ("recommended", f"snap train --taps {taps}, else as here"),
             ("adds", f"{added}{percent(report.overhead)} instructions"),
         ]
     else:

@@ -60,6 +60,10 @@ def train(
         str | None,
         typer.Option(help="One of `snap models`, module:function or a .keras file; fits the data."),
     ] = None,
+    allow_code: Annotated[
+        bool,
+        typer.Option("--allow-code", help="Run code inside of a .keras backbone that you trust."),
+    ] = False,
     taps: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +137,9 @@ def train(
     json: AsJson = False,
 ) -> None:
     """Train a backbone with its SNAP heads, into a new run."""
+    from snapcli.usercode import allow_code as allow
+
+    allow(allow_code)
     if taps is not None and not names(taps):
         raise UsageError("no tap given", "Use for example --taps M,P.")
     given = {
@@ -169,7 +176,7 @@ def train(
     }
     if resume:
         asked = {**given, "quick": quick or None, "seeds": seeds}
-        report = _resumed(asked, run, runs_dir, no_wait)
+        report = _resumed(asked, run, runs_dir, no_wait, allow_code)
         console.print_json(report) if json else render.train(report)
         return
     if run is not None:
@@ -199,7 +206,7 @@ def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
     if is_own(name):
         # Later commands find it from wherever they are typed.
         given = {**given, "dataset": str(Path(name).expanduser().resolve())}
-    if given["backbone"] and Path(given["backbone"]).suffix == ".keras":
+    if given["backbone"] and Path(given["backbone"]).suffix in (".keras", ".h5"):
         given = {**given, "backbone": str(Path(given["backbone"]).expanduser().resolve())}
     recipe = recipe_for(name, quick)
     return replace(recipe, train=override(recipe.train, **given))
@@ -219,7 +226,7 @@ def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
 
 
 def _resumed(
-    asked: dict[str, Any], name: Path | None, runs_dir: Path, no_wait: bool
+    asked: dict[str, Any], name: Path | None, runs_dir: Path, no_wait: bool, allow_code: bool
 ) -> "TrainReport":
     from snapcli.stages.recipe import run_recipe
     from snapcli.stages.train import train as stage
@@ -230,6 +237,6 @@ def _resumed(
             f"--resume keeps the options of the run; {extra[0].replace('_', '-')} was given",
             "Leave it out, or start a new run without --resume.",
         )
-    run = opened(name, runs_dir, no_wait)
+    run = opened(name, runs_dir, no_wait, allow_code)
     with resumable(run), console.progress("train") as on_progress:
         return stage(run, run_recipe(run), resume=True, on_progress=on_progress)

@@ -1,5 +1,6 @@
 """Which serial ports there are, and which of them may be a board."""
 
+import shlex
 from dataclasses import dataclass
 
 from serial.tools import list_ports
@@ -53,6 +54,6 @@ def find_port(port: str | None) -> str:
     if len(found) > 1:
         raise UsageError(
             f"There are {len(found)} serial ports: {'; '.join(map(str, found))}.",
-            f"Say which one is the board: --port {found[0].device}",
+            f"Say which one is the board: --port {shlex.quote(found[0].device)}",
         )
     return found[0].device

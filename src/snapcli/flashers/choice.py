@@ -1,5 +1,6 @@
 """Which flasher, which probe."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ def choose(target: Target, flashers: Sequence[Flasher], wish: Wish) -> tuple[Fla
         if len(wanted) > 1:
             raise UsageError(
                 f"{len(wanted)} boards are connected: {_listed(wanted)}",
-                f"Name one: {flasher.option} {wanted[0].serial}",
+                f"Name one: {flasher.option} {shlex.quote(wanted[0].serial)}",
             )
         if wanted:
             return flasher, wanted[0]

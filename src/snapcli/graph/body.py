@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.config import MEAN
+from snapcli.config import MEAN, MEAN_DEVIATION
+from snapcli.errors import ArtifactError, SnapError
+from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN
 from snapcli.graph.foreign import classifier, logits_of
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.reader import read_tflite
+from snapcli.limits import read_bytes
+from snapcli.stored import Arrays, reading, stored_arrays
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
 _ENERGIES: dict[str, type[fx.Energy]] = {
@@ -140,22 +145,33 @@ def deployed_graph(tflite: bytes) -> Graph:
     return graph if "logits" in graph.outputs and len(graph.outputs) > 1 else classifier(graph)
 
 
-def load_body(folder: Path) -> Body:
-    """What save_body left."""
-    graph = deployed_graph((folder / MODEL_FILE).read_bytes())
-    with np.load(folder / HEADS_FILE) as arrays:
-        count = sum(name.endswith(".tap") for name in arrays)
+def read_graph(path: Path, hint: str) -> Graph:
+    """deployed_graph of a file of a run; raises ArtifactError."""
+    with reading(path, hint):
+        content = read_bytes(path)
+    try:
+        return deployed_graph(content)
+    except SnapError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.message}", hint) from None
+
+
+def read_body(folder: Path, hint: str) -> Body:
+    """What save_body left, each array of its type; whether they fit each other is left open."""
+    graph = read_graph(folder / MODEL_FILE, hint)
+    with stored_arrays(folder / HEADS_FILE, hint) as arrays:
+        taps = next(i for i in count() if f"{i}.tap" not in arrays)
         heads = tuple(
             fx.DeviceHead(
                 _load(arrays, str(i), fx.HeadS8),
-                _load(arrays, f"{i}.energy", _ENERGIES[str(arrays[f"{i}.energy"])]),
+                _load(arrays, f"{i}.energy", _ENERGIES[arrays.word(f"{i}.energy", *_ENERGIES)]),
             )
-            for i in range(count)
+            for i in range(taps)
         )
-        tensors = tuple(TapTensors(*(str(n) for n in arrays[f"{i}.tap"])) for i in range(count))
+        tensors = tuple(TapTensors(*arrays.words(f"{i}.tap", 2)) for i in range(taps))
         has_distance = f"{_DISTANCE}.rank" in arrays
         distance = _load(arrays, _DISTANCE, fx.MahalanobisS8) if has_distance else None
-        return Body(graph, tensors, heads, str(arrays["statistics"]), distance)
+        statistics = arrays.word("statistics", MEAN, MEAN_DEVIATION)
+    return Body(graph, tensors, heads, statistics, distance)
 
 
 def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:
@@ -170,12 +186,17 @@ def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _load(arrays: Mapping[str, NDArray[Any]], prefix: str, kind: Any) -> Any:
+def _load(arrays: Arrays, prefix: str, kind: Any) -> Any:
     values: dict[str, Any] = {}
     for name, part in get_type_hints(kind).items():
+        whole = f"{prefix}.{name}"
         if is_dataclass(part):
-            values[name] = _load(arrays, f"{prefix}.{name}", part)
+            values[name] = _load(arrays, whole, part)
+        elif part is int:
+            values[name] = arrays.number(whole, INT32_MIN, INT32_MAX)
         else:
-            value = arrays[f"{prefix}.{name}"]
-            values[name] = value if value.ndim else int(value)
+            found = arrays.any(whole)
+            # NDArray[np.int8] is ndarray[shape, dtype[np.int8]].
+            (dtype,) = get_args(get_args(part)[1])
+            values[name] = arrays.array(whole, dtype, (None,) * found.ndim)
     return kind(**values)

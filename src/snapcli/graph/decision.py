@@ -19,6 +19,7 @@ from snapcli.score.maps import (
     Map,
     tap_of,
 )
+from snapcli.stored import conform
 
 ONE_Q16 = 65536
 
@@ -142,16 +143,23 @@ def decision_to_dict(decision: Decision) -> dict[str, Any]:
     return {**asdict(decision), "map": _map_to_dict(decision.map)}
 
 
-def decision_from_dict(values: dict[str, Any]) -> Decision:
-    controller = values["controller"]
-    return Decision(
-        **{
-            **values,
-            "weight_q16": tuple(values["weight_q16"]),
-            "map": _map_from_dict(values["map"]),
-            "controller": fx.Budget(**controller) if controller else None,
-        }
-    )
+@dataclass(frozen=True)
+class _Stored:
+    """A Decision as JSON has it."""
+
+    weight_q16: tuple[int, ...]
+    temperature: float
+    alpha_q16: int
+    map: dict[str, Any]
+    threshold_q16: int
+    third: str
+    controller: fx.Budget | None
+
+
+def decision_from_dict(values: Any) -> Decision:
+    """What decision_to_dict made, after JSON; raises ValueError for what is not of that form."""
+    stored: _Stored = conform(_Stored, values, "device")
+    return Decision(**{**vars(stored), "map": _map_from_dict(stored.map)})
 
 
 def plain_decision(taps: int) -> Decision:
@@ -176,15 +184,36 @@ def _map_to_dict(device_map: DeviceMap) -> dict[str, Any]:
     return {**head, **{k: np.asarray(v).tolist() for k, v in parameters.items()}}
 
 
-def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
-    def array(name: str, dtype: type) -> NDArray[Any]:
-        return np.array(values[name], dtype)
+@dataclass(frozen=True)
+class _GatedValues:
+    b0_q16: int
+    b2_q16: int
+    slope_q16: tuple[int, ...]
+    theta_q16: tuple[int, ...]
+    inputs: tuple[str, ...]
 
-    if values["kind"] == "logistic":
-        return fx.MapLogistic(*(values[name] for name in ("b0_q16", "b1_q16", "b2_q16")))
-    if values["kind"] == "isotonic":
-        steps = array("breakpoint_q16", np.uint32), array("value_q16", np.uint32)
-        return fx.MapIsotonic(values["gamma_q16"], *steps)
-    gates = array("slope_q16", np.int32), array("theta_q16", np.int32)
-    parameters = fx.MapGated(values["b0_q16"], values["b2_q16"], *gates)
-    return Gated(parameters, tuple(values["inputs"]))
+
+@dataclass(frozen=True)
+class _IsotonicValues:
+    gamma_q16: int
+    breakpoint_q16: tuple[int, ...]
+    value_q16: tuple[int, ...]
+
+
+def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
+    kind = values.get("kind")
+    if kind == "logistic":
+        logistic: fx.MapLogistic = conform(fx.MapLogistic, values, "map")
+        return logistic
+    if kind == "isotonic":
+        steps: _IsotonicValues = conform(_IsotonicValues, values, "map")
+        return fx.MapIsotonic(
+            steps.gamma_q16,
+            np.array(steps.breakpoint_q16, np.uint32),
+            np.array(steps.value_q16, np.uint32),
+        )
+    if kind != "gated":
+        raise ValueError("its map is of no kind that is known")
+    gated: _GatedValues = conform(_GatedValues, values, "map")
+    gates = np.array(gated.slope_q16, np.int32), np.array(gated.theta_q16, np.int32)
+    return Gated(fx.MapGated(gated.b0_q16, gated.b2_q16, *gates), gated.inputs)

@@ -3,12 +3,11 @@
 import numpy as np
 
 from snapcli import fixedpoint as fx
+from snapcli.graph.checks import ROW_LIMIT
 from snapcli.graph.graph import Tensor
 from snapcli.score.mahalanobis import Mahalanobis
 
 _ONE_Q10 = 1 << 10
-# What the entries of a row may sum to, so that int16 inputs cannot overflow its accumulator.
-_ROW_LIMIT = 65535
 
 
 def quantize_mahalanobis(fitted: Mahalanobis, tensor: Tensor) -> fx.MahalanobisS8:
@@ -19,7 +18,7 @@ def quantize_mahalanobis(fitted: Mahalanobis, tensor: Tensor) -> fx.MahalanobisS
     offset = np.clip(np.rint(-fitted.mean / fitted.deviation * _ONE_Q10), -(2**31), 2**31 - 1)
     size = np.abs(fitted.whitening)
     # Rounding may add half a unit to every entry of a row.
-    room = np.minimum(127.0 * size.sum(axis=1) / size.max(axis=1), _ROW_LIMIT - channels / 2)
+    room = np.minimum(127.0 * size.sum(axis=1) / size.max(axis=1), ROW_LIMIT - channels / 2)
     scale = size.sum(axis=1) / room
     whitening = np.rint(fitted.whitening / scale[:, np.newaxis])
     # Divided by the root of the rank here, the sum of squares is their mean.

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.graph.graph import Graph
+from snapcli.limits import DATA_MAX
+from snapcli.stored import read_npz
 
 _QUESTION, _ANSWER = "question.npz", "answer.npz"
 
@@ -31,20 +33,19 @@ def write_question(
 
 def read_answer(folder: Path, graph: Graph) -> dict[str, NDArray]:
     """Every tensor of the graph that the file has too: {name: values [n, *shape]}."""
-    with np.load(folder / _ANSWER) as arrays:
-        return {
-            name: arrays[str(tensor.index)].reshape(-1, *tensor.shape)
-            for name, tensor in graph.tensors.items()
-            if tensor.index is not None
-        }
+    arrays = read_npz(folder / _ANSWER, DATA_MAX)
+    return {
+        name: arrays[str(tensor.index)].reshape(-1, *tensor.shape)
+        for name, tensor in graph.tensors.items()
+        if tensor.index is not None
+    }
 
 
 def answer(folder: Path) -> None:
     """What the other process does: from QUESTION to ANSWER."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    with np.load(folder / _QUESTION) as question:
-        arrays = dict(question)
+    arrays = read_npz(folder / _QUESTION, DATA_MAX)
     interpreter = Interpreter(
         model_content=arrays["model"].tobytes(),
         experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
@@ -59,8 +60,8 @@ def answer(folder: Path) -> None:
         for index, values in inputs.items():
             interpreter.set_tensor(index, values[sample].reshape(shapes[index]))
         interpreter.invoke()
-        for index, values in found.items():
-            values.append(interpreter.get_tensor(index))
+        for index, seen in found.items():
+            seen.append(interpreter.get_tensor(index))
     np.savez(folder / _ANSWER, **{str(i): np.stack(v) for i, v in found.items()})  # type: ignore[arg-type]
 
 

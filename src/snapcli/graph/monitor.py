@@ -3,20 +3,20 @@
 This is the reference that the firmware must equal bit for bit.
 """
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD
-from snapcli.errors import ArtifactError
-from snapcli.graph.body import Body, RawScores, load_body
+from snapcli.graph.body import HEADS_FILE, Body, RawScores, read_body
+from snapcli.graph.checks import check_body, check_decision
 from snapcli.graph.decision import Decision, MapInputs, decision_from_dict, uncertainty_q16
 from snapcli.score.maps import Features
+from snapcli.stored import read_json, reading
 
 CALIBRATION_FILE = "calibration.json"
 
@@ -86,13 +86,20 @@ class Monitor:
         )
 
 
+def load_body(folder: Path, hint: str = "Run: snap quantize") -> Body:
+    """What save_body left, if its parts fit each other; raises ArtifactError."""
+    body = read_body(folder, hint)
+    with reading(folder / HEADS_FILE, hint):
+        check_body(body)
+    return body
+
+
 def load_monitor(folder: Path, decision_folder: Path | None = None) -> Monitor:
-    """What quantize left in its folder; the decision may lie in another."""
-    try:
-        body = load_body(folder)
-        calibration = (decision_folder or folder) / CALIBRATION_FILE
-        decision = decision_from_dict(json.loads(calibration.read_text())["device"])
-    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
-        command = "snap quantize" if decision_folder is None else "snap calibrate"
-        raise ArtifactError(f"{folder} cannot be read ({error})", f"Run: {command}") from None
+    """What quantize left in its folder; the decision may lie in another. Raises ArtifactError."""
+    hint = "Run: snap quantize" if decision_folder is None else "Run: snap calibrate"
+    body = load_body(folder, hint)
+    path = (decision_folder or folder) / CALIBRATION_FILE
+    with reading(path, hint):
+        decision = decision_from_dict(read_json(path, dict[str, Any], hint)["device"])
+        check_decision(decision, body)
     return Monitor(body, decision)

@@ -6,20 +6,27 @@ after = 1.5 -> e = 0.25 / ln 2 = 0.36.
 """
 
 from dataclasses import dataclass, fields
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.config import MAX_TAPS
+from snapcli.graph.checks import COMPONENTS_MAX, FACTORS_MAX
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.huber import Huber
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import Array, Likelihood, Prediction, variance
-from snapcli.heads.student_t import StudentT
+from snapcli.heads.student_t import NU_RANGE, StudentT
+from snapcli.stored import Arrays, check_values, stored_arrays
 
 Classes = NDArray[np.integer] | None
+# What a trained head stays far within, and integers can hold.
+_SIZE_MOST, _RATIO_MOST, _DEVIATION_LEAST = 1e6, 2.0**14, 1e-6
+_DELTA_RANGE = (0.1, 10.0)
 LIKELIHOODS: dict[str, Any] = {c.kind: c for c in (Gaussian, StudentT, Huber, LowRank, Mixture)}
 
 
@@ -102,25 +109,59 @@ def save_heads(heads: list[Head], path: Path) -> None:
 
 
 def load_heads(path: Path) -> list[Head]:
-    names = [field.name for field in fields(Head) if field.name != "likelihood"]
-    with np.load(path) as saved:
-        count = sum(name.endswith(".before") for name in saved.files)
-        return [
-            Head(
-                **{name: _plain(saved[f"{i}.{name}"]) for name in names},
-                likelihood=_load_likelihood(saved, f"{i}.likelihood"),
-            )
-            for i in range(count)
-        ]
+    """What save_heads left; raises ArtifactError for what does not fit together."""
+    with stored_arrays(path, "Run: snap train") as saved:
+        taps = next(i for i in count() if f"{i}.before" not in saved)
+        if not 1 <= taps <= MAX_TAPS:
+            raise ValueError(f"it holds {taps} heads")
+        return [_load_head(saved, str(i)) for i in range(taps)]
 
 
-def _load_likelihood(saved: Any, name: str) -> Likelihood:
-    kind = LIKELIHOODS[str(saved[name])]
-    likelihood: Likelihood = kind(
-        **{f.name: _plain(saved[f"{name}.{f.name}"]) for f in fields(kind)}
+def _load_head(saved: Arrays, name: str) -> Head:
+    def real(part: str, *shape: int | None, low: float = -_SIZE_MOST) -> Array:
+        return saved.array(f"{name}.{part}", np.float64, shape, low, _SIZE_MOST)
+
+    projector, after_mean = real("projector", None, None), real("after_mean", None)
+    (rank, before), after = projector.shape, len(after_mean)
+    if not (rank and before and after):
+        raise ValueError(f"head {name} has no size")
+    likelihood = _load_likelihood(saved, f"{name}.likelihood", after, rank)
+    rows = likelihood.components * after
+    head = Head(
+        before=saved.word(f"{name}.before"),
+        after=saved.word(f"{name}.after"),
+        before_mean=real("before_mean", before),
+        before_deviation=real("before_deviation", before, low=_DEVIATION_LEAST),
+        after_mean=after_mean,
+        after_deviation=real("after_deviation", after, low=_DEVIATION_LEAST),
+        projector=projector,
+        mean_weights=real("mean_weights", rows, rank),
+        mean_bias=real("mean_bias", rows),
+        xi_weights=real("xi_weights", rows, rank),
+        xi_bias=real("xi_bias", rows),
+        class_mean=real("class_mean", None, after),
+        likelihood=likelihood,
     )
-    return likelihood
+    for mean, deviation in (
+        (head.before_mean, head.before_deviation),
+        (after_mean, head.after_deviation),
+    ):
+        check_values(f"head {name}: mean / deviation", mean / deviation, -_RATIO_MOST, _RATIO_MOST)
+    return head
 
 
-def _plain(array: NDArray[Any]) -> Any:
-    return array if array.ndim else array.item()
+def _load_likelihood(saved: Arrays, name: str, channels: int, rank: int) -> Likelihood:
+    kind = saved.word(name, *LIKELIHOODS)
+    if kind == StudentT.kind:
+        return StudentT(saved.number(f"{name}.nu", *NU_RANGE))
+    if kind == Huber.kind:
+        return Huber(saved.number(f"{name}.delta", *_DELTA_RANGE))
+    if kind == LowRank.kind:
+        factor = saved.array(f"{name}.factor", np.float64, (channels, None))
+        check_values(f"{name}: factors", np.array(factor.shape[1]), 1, FACTORS_MAX)
+        return LowRank(factor)
+    if kind == Mixture.kind:
+        bias = saved.array(f"{name}.bias", np.float64, (None,))
+        check_values(f"{name}: components", np.array(len(bias)), 1, COMPONENTS_MAX)
+        return Mixture(saved.array(f"{name}.weights", np.float64, (len(bias), rank)), bias)
+    return Gaussian()

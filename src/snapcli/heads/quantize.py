@@ -22,6 +22,7 @@ from snapcli.fixedpoint import (
     quantize_multipliers_shared,
 )
 from snapcli.graph import Tensor
+from snapcli.graph.checks import BIAS_LIMIT, CHANNELS_MAX, COMPONENTS_MAX, INPUTS_MAX
 from snapcli.heads.head import Head
 from snapcli.heads.huber import Huber
 from snapcli.heads.lowrank import LowRank
@@ -29,16 +30,12 @@ from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import VARIANCE_RANGE, Likelihood
 from snapcli.heads.student_t import StudentT
 
-INPUTS_MAX, CHANNELS_MAX, COMPONENTS_MAX = 256, 2048, 8
-
 Array = NDArray[np.float64]
 _Q10, _Q12, _Q16, _Q18 = 1 << 10, 1 << 12, 1 << 16, 1 << 18
 # A shifted input may drive the latent this far beyond what clean data shows before it saturates.
 _LATENT_HEADROOM = 4.0
 # The least range of the latent, for a projector that gives (next to) nothing.
 _LATENT_LEAST = 1e-3
-# Half of the accumulator's range is the bias's (SPEC 1.3).
-_BIAS_LIMIT = 2**30
 # The range of xi on clean data is widened by this share on both sides.
 _XI_MARGIN = 0.5
 
@@ -133,7 +130,7 @@ def _linear(
     weights: Array, bias: Array, latent_scale: float
 ) -> tuple[NDArray[np.int8], NDArray[np.int32], float]:
     """(int8 weights, int32 bias, the real number that one step of the accumulator is)."""
-    least = float(np.abs(bias).max()) / (_BIAS_LIMIT * latent_scale)
+    least = float(np.abs(bias).max()) / (BIAS_LIMIT * latent_scale)
     integer, scale = _int8(weights, least)
     unit = scale * latent_scale
     return integer, np.rint(bias / unit).astype(np.int32), unit

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.errors import UsageError
+from snapcli.limits import DATA_MAX, TooLargeError, check_held
 
 TIME, CURRENT, POWER, VOLTAGE, MARKER = "time_s", "current_a", "power_w", "voltage_v", "marker"
 # Below this an edge that is half a sample off is more than a few percent of the window.
 FEWEST_SAMPLES = 10
+_HEADER_MAX, _ROWS_MAX = 4096, 20_000_000
 _FORMAT = "The format is in docs/bench.md: time_s, current_a or power_w, marker."
 
 Array = NDArray[np.float64]
@@ -52,12 +54,17 @@ class Windows:
 def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
     """supply_voltage: for a trace of the current without a column of its own for it."""
     try:
+        check_held(path.stat().st_size, "it", DATA_MAX)
         with path.open(encoding="utf-8-sig") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file without rows, which is told below
-            names = [name.strip() for name in file.readline().split(",")]
+            names = [name.strip() for name in file.readline(_HEADER_MAX).split(",")]
             wanted = _columns(path, names, supply_voltage)
             places = [names.index(name) for name in wanted]
-            rows = np.loadtxt(file, delimiter=",", comments=None, usecols=places, ndmin=2)
+            rows = np.loadtxt(
+                file, delimiter=",", comments=None, usecols=places, ndmin=2, max_rows=_ROWS_MAX
+            )
+            if file.readline(_HEADER_MAX):
+                raise TooLargeError(f"it has more than {_ROWS_MAX:,} samples")
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
         raise UsageError(
@@ -65,6 +72,8 @@ def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
         ) from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not text", _FORMAT) from None
+    except TooLargeError as error:
+        raise UsageError(f"cannot read {path}: {error}", "Record a shorter trace.") from None
     except ValueError:
         line = _first_bad_line(path, places)
         raise UsageError(f"{path}, line {line}: not a row of numbers", _FORMAT) from None

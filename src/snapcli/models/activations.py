@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from snapcli.config import MEAN, MEAN_DEVIATION
-from snapcli.errors import ArtifactError
+from snapcli.errors import ArtifactError, ConfigError, UsageError
+from snapcli.models.own import LOGITS
+from snapcli.models.saved_file import load_ours
 from snapcli.progress import OnProgress, silent
 
 _BATCH = 512
@@ -70,9 +71,17 @@ def pooled_activations(
 
 def load_model(path: Path) -> Any:
     """A backbone that train saved: image -> {block: map, "logits"}."""
-    import tf_keras
-
     try:
-        return tf_keras.models.load_model(path, compile=False)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise ArtifactError(f"{path} cannot be loaded ({error})", "Run: snap train") from None
+        model = load_ours(path)
+    except UsageError as error:
+        # A run may come from somebody else.
+        raise ArtifactError(
+            error.message, "What a run holds is not run. Train it here: snap train --allow-code"
+        ) from None
+    except ConfigError as error:
+        raise ArtifactError(error.message, "Run: snap train") from None
+    if not isinstance(model.output, dict) or LOGITS not in model.output:
+        raise ArtifactError(f"{path} is no model that snap trained", "Run: snap train")
+    if not all(np.isfinite(values).all() for values in model.get_weights()):
+        raise ArtifactError(f"{path} has weights that are no numbers", "Run: snap train")
+    return model

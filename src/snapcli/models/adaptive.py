@@ -5,6 +5,7 @@ the norms is a moving average, and each measurement moves lambda by at most STEP
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 BAND = (0.05, 0.2)
 # Steps of training between two measurements: each costs a second backward pass.
@@ -37,5 +38,9 @@ class AdaptiveLambda:
     def state(self) -> list[float]:
         return [self.value, self.ratio]
 
-    def restore(self, state: list[float]) -> None:
-        self.value, self.ratio = map(float, state)
+    def restore(self, state: NDArray[np.float64]) -> None:
+        """Raises ValueError for what state() cannot have given."""
+        value, ratio = map(float, state)
+        if not (0 <= value <= _RANGE[1] and (np.isnan(ratio) or ratio > 0)):
+            raise ValueError(f"adaptive is {value}, {ratio}")
+        self.value, self.ratio = value, ratio

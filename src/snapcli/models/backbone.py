@@ -133,7 +133,8 @@ BACKBONES = {
 
 
 def load_backbone(name: str) -> Backbone:
-    """One of ours, or a user's own: module:function, or a .keras file."""
+    """One of ours, or a user's own: module:function, or a .keras file, whose code may run only if
+    it is allowed."""
     if name in BACKBONES:
         return BACKBONES[name]
     if own.names_one(name):

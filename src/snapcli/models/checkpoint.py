@@ -1,14 +1,12 @@
 """What a training has reached, in one file that is replaced as a whole."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from snapcli.errors import ArtifactError
+from snapcli.stored import Arrays
 
 
 def save(path: Path, variables: Sequence[Any], **further: Any) -> None:
@@ -21,16 +19,22 @@ def save(path: Path, variables: Sequence[Any], **further: Any) -> None:
         partial.unlink(missing_ok=True)
 
 
-@contextmanager
-def opened(path: Path, hint: str) -> Iterator[Any]:
-    """{name: array}; raises ArtifactError if it is damaged, or of another model."""
-    try:
-        with np.load(path) as saved:
-            yield saved
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
-        raise ArtifactError(f"{path} is damaged", hint) from None
+def assign(saved: Arrays, variables: Sequence[Any]) -> None:
+    """All or, if one is of another model, none."""
+    values = [
+        saved.array(f"v{i}", variable.dtype.as_numpy_dtype, tuple(variable.shape))
+        for i, variable in enumerate(variables)
+    ]
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
 
 
-def assign(saved: Any, variables: Sequence[Any]) -> None:
-    for i, variable in enumerate(variables):
-        variable.assign(saved[f"v{i}"])
+def epochs(saved: Arrays, name: str, columns: int, most: int) -> list[list[float]]:
+    """A row of figures for each epoch, of which there are at most so many."""
+    found = saved.any(name)
+    if not found.size:
+        return []
+    rows = saved.array(name, np.float64, (None, columns))
+    if len(rows) > most:
+        raise ValueError(f"{name} has {len(rows)} epochs of {most}")
+    return [[float(figure) for figure in row] for row in rows]

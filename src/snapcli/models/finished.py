@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.errors import ArtifactError, ConfigError, UsageError
+from snapcli.errors import ConfigError, UsageError
 from snapcli.models.convert import converted
 from snapcli.models.saved_file import read_saved
-from snapcli.models.saved_graph import refuse_effects
+from snapcli.models.saved_folder import SAVED_MODEL, load_folder
 from snapcli.models.tensorflow import quiet, require_tensorflow
 
-_SAVED_MODEL = "saved_model.pb"
 _SIGNATURE = "serving_default"
 _CONTROL = ("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase")
 
@@ -84,7 +83,7 @@ class Finished:
 
 
 def is_keras(path: Path) -> bool:
-    return path.suffix in (".keras", ".h5", ".hdf5") or (path / _SAVED_MODEL).is_file()
+    return path.suffix in (".keras", ".h5", ".hdf5") or (path / SAVED_MODEL).is_file()
 
 
 def load_finished(path: Path, allow_code: bool) -> Finished:
@@ -92,12 +91,13 @@ def load_finished(path: Path, allow_code: bool) -> Finished:
     runs only with allow_code; without it a model that needs some is an error."""
     if not path.exists():
         raise UsageError(f"there is no model {path}", "Give a .keras or .h5 file or a SavedModel.")
-    require_tensorflow()
     return _from_folder(path, allow_code) if path.is_dir() else _from_file(path, allow_code)
 
 
 def _from_file(path: Path, allow_code: bool) -> Finished:
-    model = read_saved(path).load(allow_code)
+    saved = read_saved(path)
+    require_tensorflow()
+    model = saved.load(allow_code)
     inputs, outputs = getattr(model, "inputs", None), getattr(model, "outputs", None)
     if not inputs or not outputs:
         raise ConfigError(
@@ -118,22 +118,8 @@ def _from_file(path: Path, allow_code: bool) -> Finished:
 
 
 def _from_folder(path: Path, allow_code: bool) -> Finished:
-    import tensorflow as tf
-    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-
-    try:
-        saved = SavedModel.FromString((path / _SAVED_MODEL).read_bytes())
-        if not allow_code:
-            refuse_effects(saved, path.name)
-        with quiet():
-            loaded = tf.saved_model.load(str(path.absolute()))
-    except UsageError:
-        raise
-    except Exception as error:  # of the file system, of protobuf, of TensorFlow's loader
-        raise ArtifactError(
-            f"{path} cannot be loaded ({type(error).__name__}: {_reason(error)})",
-            "Save it again: model.export('folder').",
-        ) from None
+    require_tensorflow()
+    loaded = load_folder(path, allow_code)
     names = list(loaded.signatures)
     if not names:
         raise ConfigError(

@@ -28,6 +28,7 @@ from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_
 from snapcli.models.posthoc import fit_heads
 from snapcli.models.qat import SimulatedBackbone
 from snapcli.score.weights import tap_weights
+from snapcli.stored import stored_arrays
 
 # Dev examples that weigh the taps.
 _WEIGHING = 1000
@@ -250,16 +251,14 @@ class Trainer:
     def restore(self, path: Path) -> None:
         """Raises ArtifactError for a checkpoint that is damaged or of another model."""
         epochs = self.options.epochs
-        with checkpoint.opened(path, "Start again: snap train") as saved:
-            history = [
-                Progress(n + 1, epochs, *map(float, figures))
-                for n, figures in enumerate(saved["history"])
-            ]
+        with stored_arrays(path, "Start again: snap train") as saved:
+            rows = checkpoint.epochs(saved, "history", 3, epochs)
+            history = [Progress(n + 1, epochs, *figures) for n, figures in enumerate(rows)]
             if len(history) > self._simulated_from:
                 self._simulate()
             checkpoint.assign(saved, self._state())
-            times = [EpochTime(float(s), float(w)) for s, w in saved["times"]]
-            self.lambda_ss.restore(saved["adaptive"])
+            times = [EpochTime(*t) for t in checkpoint.epochs(saved, "times", 2, epochs)]
+            self.lambda_ss.restore(saved.any("adaptive"))
         self.history, self.times, self.epoch = history, times, len(history)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from snapcli.errors import ConfigError, UsageError
+from snapcli.models.saved_file import load_ours
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.usercode import called, user_function
 
@@ -22,22 +23,12 @@ def builder(name: str) -> Build:
     if name.endswith((".keras", ".h5")):
         if not Path(name).is_file():
             raise UsageError(f"there is no model {name}", "Give the path of a .keras file.")
-        return lambda input_shape, classes: _loaded(Path(name))
+        return lambda input_shape, classes: load_ours(Path(name))
     # Before the module imports it, TensorFlow is told to be quiet.
     require_tensorflow()
     build = user_function(name)
     # A model is callable as well, but it is there already.
     return build if not hasattr(build, "layers") else lambda input_shape, classes: build
-
-
-def _loaded(path: Path) -> Any:
-    from tf_keras.models import load_model
-
-    try:
-        return load_model(path, compile=False, safe_mode=True)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"{path} cannot be loaded: {reason}", "Give a tf_keras model.") from None
 
 
 def check_order(before: str, after: str, layers: Sequence[str], name: str) -> None:

@@ -134,7 +134,8 @@ def _computes(part: dict[str, Any]) -> bool:
     registered = part.get("registered_name")
     if name == "function":
         ours = module == "builtins" or _is_keras(module)
-        return ours and isinstance(config, str) and config in _FUNCTIONS
+        known = isinstance(config, str) and config in _FUNCTIONS
+        return ours and known and registered in (None, name, config)
     if registered not in (None, name) or not isinstance(name, str) or not _is_keras(module):
         return False
     if isinstance(module, str) and _within(module, _OPERATIONS):

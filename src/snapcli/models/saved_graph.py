@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from snapcli.errors import UsageError
+from snapcli.limits import check_shape
 from snapcli.models.saved_code import ALLOW_CODE, shown, words
 
 # With a state, but one inside of the model: variables, random numbers, calls.
@@ -26,32 +27,59 @@ _WORDS = words("""
     ImageProjectiveTransformV3 PartitionedCall PreventGradient ScaleAndTranslate ScatterNd
     TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate
 """)
-# How TensorFlow writes and reads the variables beside the graph; its loader does not call them.
-_SAVER = words("""
-    MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename StaticRegexFullMatch StringJoin
-""")
+_CONSTANT = "Const"
+_ITEM = 8  # bytes of the largest number
 
 
-def refuse_effects(saved: Any, model: str) -> None:
-    """saved: the SavedModel message. Raises UsageError with the operation's name if one could
-    reach files, the network or Python; model: for the message."""
+def harmless(saved: Any, model: str) -> Any:
+    """The SavedModel message without all that its loader has no use for: the functions that wrote
+    and read variables, which name files, and the names of files themselves. Raises UsageError
+    with the operation's name if one of the rest could reach files, the network or Python; model:
+    for the message."""
     if len(saved.meta_graphs) != 1 or not saved.meta_graphs[0].HasField("object_graph_def"):
         raise UsageError(
             f"{model} is a SavedModel of TensorFlow 1, which runs its own code to be loaded",
             ALLOW_CODE,
         )
-    (meta,) = saved.meta_graphs
+    kept = type(saved).FromString(saved.SerializeToString())
+    (meta,) = kept.meta_graphs
+    graph, library = meta.graph_def, meta.graph_def.library
+    called = _called(_roots(meta), _library(meta))
+    functions = [f for f in library.function if f.signature.name in called]
+    constants = [node for node in graph.node if node.op == _CONSTANT]
+    for field in ("saver_def", "asset_file_def", "collection_def"):
+        meta.ClearField(field)
+    for part, name, values in ((library, "function", functions), (graph, "node", constants)):
+        values = [type(value).FromString(value.SerializeToString()) for value in values]
+        part.ClearField(name)
+        getattr(part, name).extend(values)
+    rest = _library(meta)
+    for nodes in (graph.node, *rest.values()):
+        _check(nodes, rest, model)
+    return kept
+
+
+def _library(meta: Any) -> dict[str, list[Any]]:
     library: dict[str, list[Any]] = {}
     for function in meta.graph_def.library.function:
         library.setdefault(function.signature.name, []).extend(function.node_def)
-    called = _called(meta.object_graph_def.concrete_functions, library)
-    _check(meta.graph_def.node, _SAVER, library, model)
-    for name, nodes in library.items():
-        _check(nodes, frozenset() if name in called else _SAVER, library, model)
+    return library
+
+
+def _roots(meta: Any) -> Iterator[str]:
+    """The functions that objects of the model have."""
+    yield from meta.object_graph_def.concrete_functions
+    for node in meta.object_graph_def.nodes:
+        yield from node.function.concrete_functions
+        yield node.bare_concrete_function.concrete_function_name
+    for gradient in meta.graph_def.library.registered_gradients:
+        yield gradient.gradient_func
+    for gradient in meta.graph_def.library.gradient:
+        yield gradient.gradient_func
 
 
 def _called(roots: Iterable[str], library: Mapping[str, Sequence[Any]]) -> set[str]:
-    """The functions that objects of the model have, and all that these call."""
+    """These functions and all that they call."""
     found: set[str] = set()
     waiting = list(roots)
     while waiting:
@@ -69,11 +97,13 @@ def _callees(node: Any) -> Iterator[str]:
         yield from (function.name for function in value.list.func)
 
 
-def _check(
-    nodes: Iterable[Any], allowed: frozenset[str], library: Container[str], model: str
-) -> None:
+def _check(nodes: Iterable[Any], library: Container[str], model: str) -> None:
     for node in nodes:
-        if node.op not in allowed and not _computes(node.op, library):
+        value = node.attr["value"].tensor if node.op == _CONSTANT else None
+        if value is not None:
+            shape = [dimension.size for dimension in value.tensor_shape.dim]
+            check_shape(shape, _ITEM, f"constant '{shown(node.name)}'")
+        if not _computes(node.op, library):
             raise UsageError(
                 f"operation {shown(node.op)} ('{shown(node.name)}') of {model} may reach outside "
                 "of the model",

@@ -15,6 +15,7 @@ from snapcli.models.feed import Feed
 from snapcli.models.fit import Progress
 from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_decay
 from snapcli.models.variants.lesson import Lesson
+from snapcli.stored import stored_arrays
 
 
 def seed_everything(seed: int) -> None:
@@ -99,11 +100,12 @@ class VariantTrainer:
         return [*self.lesson.model.variables, *self._optimizer.variables, *average]
 
     def _restore(self, path: Path) -> None:
-        with checkpoint.opened(path, "Remove it to start again.") as saved:
+        with stored_arrays(path, "Remove it to start again.") as saved:
             epochs = self.options.epochs
+            rows = checkpoint.epochs(saved, "history", 2, epochs)
             history = [
-                Progress(n + 1, epochs, float(loss), float(accuracy), 0.0)
-                for n, (loss, accuracy) in enumerate(saved["history"])
+                Progress(n + 1, epochs, loss, accuracy, 0.0)
+                for n, (loss, accuracy) in enumerate(rows)
             ]
             checkpoint.assign(saved, self._state())
         self.history = history

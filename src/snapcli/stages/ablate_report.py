@@ -44,6 +44,15 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class AblateTable:
+    """Of an AblateReport, what a page shows."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class AblateReport:
     """columns and rows {title: cell} are the table, cells words, numbers, intervals or None;
     judged: the same and more for machines. All is computed by the integer reference. reference:

@@ -60,6 +60,7 @@ from snapcli.stages.figures import CalibrateReport
 from snapcli.stages.recipe import CONFIG
 from snapcli.stages.tap_choice import Candidate, TapChoice, choose_taps
 from snapcli.targets import load_target
+from snapcli.usercode import code_is_allowed
 
 AUTO = ("auto",)
 RANK = 32
@@ -111,7 +112,10 @@ class AttachReport:
 
 
 def attach(
-    run: Run, recipe: Recipe, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
+    run: Run,
+    recipe: Recipe,
+    cmsis_nn: Path | None = None,
+    on_progress: OnProgress = silent,
 ) -> AttachReport:
     target = load_target(recipe.export_c.target)
     place = data_dir_of(recipe.attach.data, recipe.attach.data_dir)
@@ -230,7 +234,7 @@ def _opened(options: AttachOptions, on_progress: OnProgress) -> _Model:
         graph = classifier(whole)
         dataset = load_given(options, wanted_of(graph), on_progress)
         return _Model(content, graph, dataset, notes=float_ends(whole))
-    finished = load_finished(path, options.allow_code)
+    finished = load_finished(path, code_is_allowed())
     wanted = Wanted(finished.input_shape, finished.classes)
     dataset = load_given(options, wanted, on_progress)
     on_progress(0, 1, "converted to int8")

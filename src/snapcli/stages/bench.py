@@ -1,5 +1,6 @@
 """bench: times the firmware on a device and checks every answer against the integer reference."""
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -77,7 +78,8 @@ def bench(
         return with_energy(run, target, trace)
     began = time.time()
     _measured(run, target, options, port, on_progress)
-    later = f"snap bench --target {target.name} --power-trace {trace.path}"
+    place = shlex.quote(str(trace.path))
+    later = f"snap bench --target {target.name} --power-trace {place}"
     try:
         if trace.path.stat().st_mtime < began:
             raise UsageError(f"{trace.path} is older than this bench", "Write the new trace to it.")

@@ -9,8 +9,9 @@ import numpy as np
 from snapcli.device import Profile, Stack
 from snapcli.errors import ArtifactError
 from snapcli.metrics.power import Energy
-from snapcli.metrics.timing import Histogram, Timing
+from snapcli.metrics.timing import Timing
 from snapcli.stages.flash import ImageSize
+from snapcli.stored import conform
 
 SCHEMA = 3
 # Inputs whose steps are counted one by one.
@@ -115,6 +116,11 @@ def step_costs(
     means = np.mean([profile.step_counts for profile in profiles], axis=0)
     total = max(float(means.sum()), 1.0)
     found = []
+    if len(exported["steps"]) != len(means):
+        raise ArtifactError(
+            f"the export has {len(exported['steps'])} steps, the device {len(means)}",
+            "Run: snap export-c",
+        )
     for step, mean in zip(exported["steps"], means.tolist(), strict=True):
         cost = Cost(step["name"], mean, mean / total, step["macs"])
         times = _times_bound(cost, step["bound"], counter)
@@ -163,29 +169,8 @@ def _sum(name: str, costs: Sequence[Cost]) -> Cost:
 
 
 def report_from(values: Any) -> BenchReport:
-    """The report that a bench stored."""
+    """The report that a bench stored; raises ValueError for what is none."""
     if values.get("schema") != SCHEMA:
         raise ArtifactError("that bench was stored by another version of snap", "Run: snap bench")
-
-    def timed(value: Any) -> Timing | None:
-        if value is None:
-            return None
-        bins = value["histogram"]
-        held = Histogram(tuple(bins["edges"]), tuple(bins["counts"]))
-        return Timing(**{**value, "histogram": held})
-
-    return BenchReport(
-        **{
-            **values,
-            **{name: timed(values[name]) for name in ("timing", "timing_us")},
-            "timing_without_heads": timed(values["timing_without_heads"]),
-            "stages": tuple(Cost(**cost) for cost in values["stages"]),
-            "steps": tuple(StepCost(**cost) for cost in values["steps"]),
-            "kernels": tuple(KernelCost(**cost) for cost in values["kernels"]),
-            "size": ImageSize(**values["size"]),
-            "size_without_heads": ImageSize(**values["size_without_heads"]),
-            "stack": Stack(**values["stack"]),
-            "energy": Energy(**values["energy"]) if values["energy"] else None,
-            "notes": tuple(values["notes"]),
-        }
-    )
+    report: BenchReport = conform(BenchReport, values)
+    return report

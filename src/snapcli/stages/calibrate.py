@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
-from snapcli.heads.head import load_heads, surprisals, tapped_blocks
-from snapcli.models.activations import load_model, pooled_activations
+from snapcli.heads.head import surprisals, tapped_blocks
+from snapcli.models.activations import pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
@@ -28,6 +28,7 @@ from snapcli.stages.conditions import conditions, dev_conditions, foreign_condit
 from snapcli.stages.evidence import class_rows
 from snapcli.stages.figures import CalibrateReport, ControllerReport
 from snapcli.stages.recipe import run_recipe
+from snapcli.stages.trained import trained
 
 
 def calibrate(
@@ -35,11 +36,12 @@ def calibrate(
 ) -> CalibrateReport:
     if run.is_attached:
         return calibrate_attached(run, options, on_progress)
-    folder = run.inputs("train")
+    run.inputs("train")
     recipe = run_recipe(run)
     require_tensorflow()
     evaluation = Evaluation(load_dataset(recipe.train, on_progress), options.limit)
-    model, heads = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
+    parts = trained(run, evaluation.dataset)
+    model, heads = parts.model, parts.heads
     logits_of: dict[Key, np.ndarray] = {}
     surprisal_of: dict[Key, np.ndarray] = {}
     third_of: dict[Key, np.ndarray] = {}

@@ -15,11 +15,11 @@ from snapcli.baselines.method import LOGITS, Batch
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN
-from snapcli.errors import ArtifactError
-from snapcli.graph.body import Body, load_body
+from snapcli.graph.body import Body
 from snapcli.graph.candidates import CandidateScores
 from snapcli.graph.decision import ONE_Q16, Decision, decision_to_dict
-from snapcli.graph.monitor import CALIBRATION_FILE
+from snapcli.graph.monitor import CALIBRATION_FILE, load_body
+from snapcli.limits import DATA_MAX
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import DetectionReport
@@ -29,8 +29,10 @@ from snapcli.stages.decision import fit_decision
 from snapcli.stages.evidence import dev_of
 from snapcli.stages.figures import CalibrateReport
 from snapcli.stages.recipe import run_recipe
+from snapcli.stored import stored_arrays
 
 SCORES_FILE = "scores.npz"
+_MOST = 2**31 - 1  # of an energy or a distance
 Scores = Mapping[Key, CandidateScores]
 
 
@@ -40,14 +42,10 @@ def calibrate_attached(
     folder = run.inputs("attach")
     # The conditions are those that attach has scored.
     evaluation = Evaluation(run_dataset(run, on_progress), run_recipe(run).calibrate.limit)
-    try:
-        scores = _load(folder / SCORES_FILE, evaluation)
-    except KeyError:
-        raise ArtifactError(
-            f"{run.name} holds scores of other conditions than its data have now",
-            f"Attach again: {run.remedy('attach')}",
-        ) from None
-    decision, report = decide(run.name, load_body(folder), scores, evaluation, options)
+    hint = f"Attach again: {run.remedy('attach')}"
+    body = load_body(folder, hint)
+    scores = _load(folder / SCORES_FILE, body, evaluation, hint)
+    decision, report = decide(run.name, body, scores, evaluation, options)
     write_decision(run, decision, report, options)
     return report
 
@@ -93,13 +91,19 @@ def _parts(found: CandidateScores) -> list[tuple[str, np.ndarray]]:
     return list(vars(found).items())
 
 
-def _load(path: Path, evaluation: Evaluation) -> dict[Key, CandidateScores]:
-    names = list(CandidateScores.__dataclass_fields__)
-    with np.load(path) as saved:
-        return {
-            key: CandidateScores(**{name: saved[f"{key}/{name}"] for name in names})
-            for key in evaluation.keys
-        }
+def _load(path: Path, body: Body, evaluation: Evaluation, hint: str) -> Scores:
+    """Raises ArtifactError unless they are those of this body and these data."""
+    taps = len(body.taps)
+    found = {}
+    with stored_arrays(path, hint, DATA_MAX) as saved:
+        for key in evaluation.keys:
+            n = len(evaluation.rows(key))
+            found[key] = CandidateScores(
+                surprisal_q16=saved.array(f"{key}/surprisal_q16", np.uint32, (n, taps), 0, _MOST),
+                logits=saved.array(f"{key}/logits", np.int8, (n, body.classes)),
+                distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, taps), 0, _MOST),
+            )
+    return found
 
 
 def _beside(

@@ -6,13 +6,20 @@ A figure is named by what it is and where it comes from: `flash/small-mcu`, or
 
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.methods.table import SNAP
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
+from snapcli.stages.bench_report import BenchReport
+from snapcli.stages.eval_report import EvalReport
+from snapcli.stages.figures import Calibrated
+from snapcli.stages.flash import Sized
+from snapcli.stages.quantize import QuantizeReport
+from snapcli.stored import read_json
 
 HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
@@ -126,7 +133,7 @@ def _evaluated_otherwise(a: Run, b: Run) -> str:
     """How two evals differ in what they measured; empty where they do not, or one is not there."""
     if any(run.state(_EVAL).status != "done" for run in (a, b)):
         return ""
-    first, second = (read_json(run.path(_EVAL_FILE)) for run in (a, b))
+    first, second = (read_json(run.path(_EVAL_FILE), EvalReport) for run in (a, b))
     differing = [
         f"{words} {first[key]} and {second[key]}"
         for key, words in _CONDITIONS.items()
@@ -193,7 +200,8 @@ def _command(run: Run, figure: Figure) -> str:
     """That measures a figure in a run which lacks it."""
     origin = run.state(figure.stage).origin
     command = run.remedy(origin)
-    return f"{command} --on {figure.name.split('/')[1]}" if origin == _EVAL else command
+    source = shlex.quote(figure.name.split("/")[1])
+    return f"{command} --on {source}" if origin == _EVAL else command
 
 
 def changes_between(a: Sequence[Figure], b: Sequence[Figure]) -> list[Change]:
@@ -239,16 +247,16 @@ def _is_measured(run: Run, stage: str) -> bool:
 def _figures(run: Run, stage: str) -> list[Figure]:
     kind, _, target = stage.partition("/")
     if kind == "quantize":
-        report = read_json(run.path("quantize/report.json"))
+        report = read_json(run.path("quantize/report.json"), QuantizeReport)
         accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
     if kind == "calibrate":
-        report = read_json(run.path("calibrate/calibration.json"))["report"]
+        report = read_json(run.path("calibrate/calibration.json"), Calibrated)["report"]
         accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
     if kind == "flash":
         path = run.path(f"build/{target}/size.json")
-        size = read_json(path)["size"] if path.is_file() else {}
+        size = read_json(path, Sized)["size"] if path.is_file() else {}
         return [
             *_figure(f"flash/{target}", size.get("flash_bytes"), LOWER),
             *_figure(f"ram/{target}", size.get("ram_bytes"), LOWER),
@@ -256,15 +264,15 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     if kind == "bench":
         record = run.record(stage)
         assert record is not None
-        report = read_json(run.path(next(iter(record["outputs"]))))
+        report = read_json(run.path(next(iter(record["outputs"]))), BenchReport)
         return [
             *_figure(f"{report['counter']}/{target}", report["timing"]["mean"], LOWER),
             *_figure(f"overhead/{target}", report["heads_overhead"], LOWER),
             *_figure(f"stack/{target}", report["stack"]["used_bytes"], LOWER),
-            *_figure(f"bit-exact/{target}", report["bit_exact"] / report["inputs"], HIGHER),
+            *_figure(f"bit-exact/{target}", report["bit_exact"] / max(report["inputs"], 1), HIGHER),
         ]
     if kind == _EVAL:
-        sources = read_json(run.path(_EVAL_FILE))["sources"]
+        sources = read_json(run.path(_EVAL_FILE), EvalReport)["sources"]
         return [f for name, source in sources.items() for f in _evaluated(name, source)]
     return []
 

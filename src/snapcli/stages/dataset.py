@@ -11,12 +11,13 @@ from snapcli.data import Dataset, load_dataset
 from snapcli.data.attached.loading import load_given
 from snapcli.data.attached.wanted import Wanted
 from snapcli.errors import ArtifactError
-from snapcli.graph.body import MODEL_FILE, deployed_graph
+from snapcli.graph.body import MODEL_FILE, read_graph
 from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.recipe import run_recipe
+from snapcli.stored import stored_arrays
 
 ANSWERS_FILE, IDENTITY = "answers.npz", "identity"
 SPLITS = ("dev", "test")
@@ -30,16 +31,20 @@ def run_dataset(run: Run, on_progress: OnProgress = silent) -> Dataset:
     if not run.is_attached:
         return load_dataset(recipe.train, on_progress)
     folder = run.inputs("attach")
-    graph = deployed_graph((folder / MODEL_FILE).read_bytes())
+    hint = f"Run: {run.remedy('attach')}"
+    graph = read_graph(folder / MODEL_FILE, hint)
     dataset = load_given(recipe.attach, wanted_of(graph), on_progress)
-    with np.load(folder / ANSWERS_FILE) as saved:
-        answers = {name: saved[name] for name in SPLITS}
-        same = str(saved[IDENTITY]) == fingerprint(dataset)
-    if not same:
-        raise ArtifactError(
-            f"the data of {run.name} have changed since it was made: other examples or labels",
-            f"Run: {run.remedy('attach')}",
-        )
+    top = len(dataset.class_names) - 1
+    with stored_arrays(folder / ANSWERS_FILE, hint) as saved:
+        if saved.word(IDENTITY) != fingerprint(dataset):
+            raise ArtifactError(
+                f"the data of {run.name} have changed since it was made: other examples or labels",
+                hint,
+            )
+        answers = {
+            name: saved.array(name, np.int64, (len(dataset.split(name)),), 0, top)
+            for name in SPLITS
+        }
     return dataset if dataset.labelled else with_answers(dataset, answers)
 
 

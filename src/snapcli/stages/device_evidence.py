@@ -12,8 +12,11 @@ from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import Segment, build_stream
 from snapcli.graph.decision import ONE_Q16
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
 from snapcli.stages.evidence import Evidence, Played, joined, normal_run, taken
+from snapcli.stages.frame_log import LABEL, read_log
+from snapcli.stages.stream import StreamReport
+from snapcli.stored import check_sizes, check_values, read_json, reading
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def _files(run: Run, stage: str) -> dict[str, Path]:
 
 
 def _report(run: Run, stage: str) -> dict:
-    return read_json(_files(run, stage)[".json"])
+    return read_json(_files(run, stage)[".json"], StreamReport)
 
 
 def device_evidence(
@@ -52,15 +55,22 @@ def device_evidence(
     """integer: of the integer reference, whose dev data the device would answer alike."""
     report = _report(run, stage)
     plan = build_stream(dataset, "test", report["seed"])
-    with np.load(_files(run, stage)[".npz"]) as log:
-        frames = Batch(
-            {
-                LOGITS: log["logits"] * logit_scale,
-                SURPRISAL: log["surprisal_q16"] / ONE_Q16,
-                UNCERTAINTY: log["uncertainty_q16"] / ONE_Q16,
-            },
-            log["label"],
-        )
+    hint = f"Run: {run.remedy(stage)}"
+    path = _files(run, stage)[".npz"]
+    log = read_log(path, hint)
+    shown = {name: integer.clean.outputs[name].shape[1] for name in (LOGITS, SURPRISAL)}
+    with reading(path, hint):
+        check_sizes(LOGITS, log["logits"], (None, shown[LOGITS]))
+        check_sizes(SURPRISAL, log["surprisal_q16"], (None, shown[SURPRISAL]))
+        check_values("frames", np.array(len(log["logits"])), 1, len(plan))
+    frames = Batch(
+        {
+            LOGITS: log["logits"] * logit_scale,
+            SURPRISAL: log["surprisal_q16"] / ONE_Q16,
+            UNCERTAINTY: log["uncertainty_q16"] / ONE_Q16,
+        },
+        log[LABEL],
+    )
     segments = [s for s in plan.segments if s.first < len(frames)]
     segments[-1] = replace(segments[-1], rows=segments[-1].rows[: len(frames) - segments[-1].first])
     parts = [taken(frames, np.arange(s.first, s.first + len(s))) for s in segments]

@@ -1,12 +1,15 @@
 """The energy of a bench: what a power trace says of its timed runs."""
 
+import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from snapcli.errors import ArtifactError
 from snapcli.metrics.power import FEWEST_SAMPLES, Energy, energy, read_trace
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
 from snapcli.stages.bench_report import PROFILED, BenchReport, report_from
+from snapcli.stored import read_json, reading
 from snapcli.targets import Target
 
 # Edges of the marker are seen half a sample off at worst, and software takes a little.
@@ -28,12 +31,15 @@ def with_energy(run: Run, target: Target, trace: PowerTrace) -> BenchReport:
     if record is None:
         raise ArtifactError(
             f"{run.name} has no bench of {target.name} that this trace could belong to",
-            f"Record it while this runs: snap bench --port PORT --power-trace {trace.path}",
+            f"Record it while this runs: snap bench --port PORT --power-trace "
+            f"{shlex.quote(str(trace.path))}",
         )
     state = run.state(stage)
     if state.status != "done":
         run.refuse(state)
-    timed = report_from(read_json(run.path(next(iter(record["outputs"])))))
+    path = run.path(next(iter(record["outputs"])))
+    with reading(path):
+        timed = report_from(read_json(path, dict[str, Any]))
     found = energy(read_trace(trace.path, trace.supply_voltage), timed.inputs)
     report = replace(timed, energy=found, notes=tuple(energy_notes(timed, found)))
     run.add_json(stage, tuple(record["inputs"]), asdict(report))

@@ -6,6 +6,7 @@ What an earlier eval of the same artifacts, with the same options, has found sta
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from snapcli.methods.table import (
 )
 from snapcli.metrics.events import find_events, normal_band
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, read_json, write_json
+from snapcli.runs import Run, write_json
 from snapcli.score.weights import tap_weights
 from snapcli.stages import variants
 from snapcli.stages.calibrated import calibration_of
@@ -54,6 +55,7 @@ from snapcli.stages.judge import Judge, Samples, gains
 from snapcli.stages.networks import float_network, further_heads, integer_network, own_head
 from snapcli.stages.observe import IntegerNetwork
 from snapcli.stages.recipe import run_recipe
+from snapcli.stored import read_json, reading
 
 STAGE, FILE = "eval", "eval.json"
 _NO_IMAGE = "no firmware of it answers over the link"
@@ -158,13 +160,15 @@ def _before(run: Run) -> EvalReport | None:
     """What the last eval said, if it was of the same artifacts."""
     if run.record(STAGE) is None or run.state(STAGE).status != "done":
         return None
-    values = read_json(run.path(STAGE) / FILE)
+    path = run.path(STAGE) / FILE
+    values = read_json(path, dict[str, Any])
     if values.get("schema") != SCHEMA:
         raise UsageError(
             f"the table of {run.name} was made by another version of snap, which judged otherwise",
             "Throw it away with --anew.",
         )
-    return report_from_dict(values)
+    with reading(path):
+        return report_from_dict(values)
 
 
 def _merged(now: SourceFigures, before: SourceFigures | None) -> SourceFigures:
@@ -224,7 +228,7 @@ class _Table:
 
     def _seen(self, source: str) -> tuple[Network, Evidence]:
         if source == FLOAT:
-            network = float_network(self._run, self._further)
+            network = float_network(self._run, self._evaluation.dataset, self._further)
             return network, self._collected(network.observe, source)
         integer, evidence = self._integer
         if source == INT8:
@@ -251,7 +255,7 @@ class _Table:
     def _taps(self) -> tuple[str, ...]:
         if self._run.is_attached or self._run.state("quantize").status == "done":
             return tuple(tap.after for tap in deployed(self._run).monitor.body.taps)
-        return float_network(self._run, {}).taps
+        return float_network(self._run, self._evaluation.dataset, {}).taps
 
     def _collected(self, observe: Observe, source: str) -> Evidence:
         def on_progress(done: int, total: int, detail: str) -> None:

@@ -1,11 +1,11 @@
 """What `snap eval` says: eval/eval.json. Every figure has its interval."""
 
-from dataclasses import dataclass, field, fields, is_dataclass
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any
 
 from snapcli.baselines.method import Tuning
 from snapcli.metrics.bootstrap import Interval
+from snapcli.stored import conform
 
 SCHEMA = 2
 DONE, NOT_RUN, NOT_ASKED = "done", "not run", "not asked for"
@@ -174,25 +174,7 @@ class EvalReport:
     sources: dict[str, SourceFigures]
 
 
-def report_from_dict(values: dict[str, Any]) -> EvalReport:
-    """What asdict() and JSON made of a report; a missing figure is nan again."""
-    found: EvalReport = _built(EvalReport, values)
+def report_from_dict(values: Any) -> EvalReport:
+    """What asdict() and JSON made of a report; a missing figure is nan again. Raises ValueError."""
+    found: EvalReport = conform(EvalReport, values)
     return found
-
-
-def _built(kind: Any, value: Any) -> Any:
-    """value as the annotated type `kind`."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return None if value is None else _built(inner[0], value)
-    if kind is float:
-        return float("nan") if value is None else float(value)
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return kind(**{f.name: _built(hints[f.name], value[f.name]) for f in fields(kind)})
-    if origin is dict:
-        return {key: _built(inner[1], part) for key, part in value.items()}
-    if origin is tuple:
-        kinds = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
-        return tuple(_built(k, part) for k, part in zip(kinds, value, strict=True))
-    return value

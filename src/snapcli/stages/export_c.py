@@ -8,12 +8,13 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import toolchain, used
-from snapcli.config import CMSIS_NN, SNAP, ExportOptions
+from snapcli.config import CMSIS_NN, KERNEL_SETS, SNAP, ExportOptions
 from snapcli.data import Dataset
 from snapcli.emit import Emitted, KernelSet, Program, Reference, build_program, emit_model
 from snapcli.emit.closure import needed_files
@@ -44,17 +45,11 @@ from snapcli.kernels import (
     snapnn_files,
     snapuq_files,
 )
-from snapcli.runs import (
-    Run,
-    disk_errors,
-    read_json,
-    settled,
-    swapped,
-    temporary_for,
-    write_json,
-)
+from snapcli.limits import TooLargeError, read_bytes
+from snapcli.runs import Run, disk_errors, settled, swapped, temporary_for, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
+from snapcli.stored import read_as, read_json, reason
 from snapcli.targets import Target, load_target
 
 SCHEMA = 2
@@ -68,6 +63,7 @@ _FIRMWARE_BYTES = 11 * 1024
 _STATIC_BYTES = 768
 # Kernels, where no compiler is there to measure them.
 KERNEL_BYTES = 8 * 1024
+_MODEL_ID_BYTES = 8
 _TOO_LARGE = "Choose a larger target or a smaller model; --explain shows who holds the memory."
 
 
@@ -82,6 +78,32 @@ class Surroundings:
 def our_firmware(input_bytes: int, golden_bytes: int) -> Surroundings:
     """It keeps an input for MLPerf's commands and the golden vectors for its self-test."""
     return Surroundings(_FIRMWARE_BYTES + golden_bytes, _STATIC_BYTES + input_bytes)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Of an ExportReport, what a build needs. model_id: 16 hex digits."""
+
+    model_id: str
+
+    def __post_init__(self) -> None:
+        if len(bytes.fromhex(self.model_id)) != _MODEL_ID_BYTES:
+            raise ValueError(f"model_id is {self.model_id}")
+
+
+@dataclass(frozen=True)
+class StoredExport(Exported):
+    """What the others read of export.json."""
+
+    target: str
+    kernels: str
+    arena_bytes: int
+    steps: tuple[StepRow, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernels not in KERNEL_SETS:
+            raise ValueError(f"kernels is {self.kernels}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +129,13 @@ class ExportReport:
     layers: tuple[LayerRow, ...]
     steps: tuple[StepRow, ...]
     files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Of any version's report."""
+
+    files: tuple[str, ...] = ()
 
 
 # Told the plan as soon as there is one, also of a model that then does not fit.
@@ -189,7 +218,7 @@ def _keep_foreign(old: Path, new: Path) -> None:
     """Files that somebody added to an earlier export stay."""
     if not (old / REPORT).is_file():
         return
-    ours = {REPORT, *read_json(old / REPORT).get("files", ())}
+    ours = {REPORT, *read_as(old / REPORT, _Files).files}
     for path in sorted(old.rglob("*")):
         name = path.relative_to(old)
         if str(name) not in ours and not path.is_dir() and not (new / name).exists():
@@ -199,11 +228,10 @@ def _keep_foreign(old: Path, new: Path) -> None:
 
 def read_model(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
+        return read_bytes(path)
+    except (OSError, TooLargeError) as error:
         raise ArtifactError(
-            f"cannot read {path}: {(error.strerror or 'unknown reason').lower()}",
-            "Give the path of a .tflite file.",
+            f"cannot read {path}: {reason(error)}", "Give the path of a .tflite file."
         ) from None
 
 
@@ -246,8 +274,8 @@ def _is_export(folder: Path) -> bool:
     if not any(folder.iterdir()):
         return True
     try:
-        return "model_id" in read_json(folder / REPORT)
-    except (ArtifactError, TypeError):
+        return "model_id" in read_json(folder / REPORT, dict[str, Any])
+    except ArtifactError:
         return False
 
 

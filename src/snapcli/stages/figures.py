@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from snapcli.config import CalibrateOptions
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.score.calibration import DetectionReport
 from snapcli.score.promise import Promise
@@ -47,3 +48,11 @@ class CalibrateReport(Figures):
     run: str
     threshold_rule: str
     test_accuracy: float
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """calibration.json of calibrate."""
+
+    options: CalibrateOptions
+    report: CalibrateReport

@@ -1,5 +1,6 @@
 """A device that holds the firmware of a run: found, reached, and asked whether it is the one."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from snapcli.device import Client, Emulator, Hello, find_port, open_port
 from snapcli.errors import ArtifactError, CheckError, DeviceError
 from snapcli.graph.monitor import Monitor
 from snapcli.graph.settings import check_of, pack_settings
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
 from snapcli.stages.deployed import Deployed, deployed
-from snapcli.stages.export_c import REPORT, SCHEMA
-from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS
+from snapcli.stages.export_c import REPORT, SCHEMA, StoredExport
+from snapcli.stages.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport
 from snapcli.stages.recipe import run_recipe
+from snapcli.stored import read_json
 from snapcli.targets import Target, load_target
 
 # A board that is unplugged may come back for so long.
@@ -69,18 +71,20 @@ def target_at(run: Run, target_name: str | None, port: str | None) -> Target:
 def built_firmware(run: Run, target: Target) -> Firmware:
     # What the image computes is about to be compared bit for bit, which says more than its hash.
     folder = run.inputs(f"flash/{target.name}", judged_later=f"{WITH_HEADS}.elf")
-    exported = read_json(run.inputs(f"export-c/{target.name}") / REPORT)
+    path = run.inputs(f"export-c/{target.name}") / REPORT
+    exported = read_json(path, dict[str, Any])
     if exported.get("schema") != SCHEMA:
         raise ArtifactError(
             "that C was exported by another version of snap",
             f"Export and build it again: {run.remedy(f'export-c/{target.name}')}",
         )
+    exported = read_json(path, StoredExport)
     return Firmware(
         run=run,
         target=target,
         deployed=deployed(run),
         folder=folder,
-        sizes=read_json(folder / "size.json"),
+        sizes=read_json(folder / "size.json", FlashReport),
         exported=exported,
     )
 
@@ -124,7 +128,7 @@ def _check_model(hello: Hello, firmware: Firmware, heads: bool) -> None:
     if hello.target != firmware.target.name:
         raise CheckError(
             f"the device was built for {hello.target}, not for {firmware.target.name}",
-            f"Leave --target out, or say: --target {hello.target}",
+            f"Leave --target out, or say: --target {shlex.quote(hello.target)}",
         )
     if hello.has_heads != heads:
         raise CheckError(

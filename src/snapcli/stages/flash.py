@@ -8,8 +8,10 @@ from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
-from snapcli.runs import Run, read_json, write_json
+from snapcli.runs import Run, write_json
 from snapcli.stack import checked_stack
+from snapcli.stages.export_c import REPORT, Exported
+from snapcli.stored import read_as
 from snapcli.targets import Target, load_target
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
@@ -24,6 +26,13 @@ class ImageSize:
     flash_bytes: int
     ram_bytes: int
     stack_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Of a FlashReport, what is compared."""
+
+    size: ImageSize
 
 
 @dataclass(frozen=True)
@@ -61,12 +70,12 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     flashers = flashers_for(target, wish) if wish else []
     stage = f"export-c/{target.name}"
     source = run.inputs(stage)
+    model_id = read_as(source / REPORT, Exported).model_id
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         image, size = _build(target, source, out, WITH_HEADS, {})
         plain, plain_size = _build(
             target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"}
         )
-        model_id = read_json(source / "export.json")["model_id"]
         if target.emulator:
             for build in (image, plain):
                 prove_boot(target, build, model_id)

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.device import Inference, StreamState
+from snapcli.errors import ArtifactError
 from snapcli.runs import whole_file
+from snapcli.stored import check_values, stored_arrays
 
 # In the types of the wire (SPEC 3.2); time_s is the host's clock, seconds since 1970.
 _SCALARS: dict[str, type] = {
@@ -28,7 +29,7 @@ _SCALARS: dict[str, type] = {
     "threshold_q24": np.int32,
 }
 _ROWS: dict[str, type] = {"surprisal_q16": np.uint32, "logits": np.int8}
-_TIME, _IDENTITY = "time_s", "identity"
+_TIME, _IDENTITY, LABEL = "time_s", "identity", "label"
 
 
 @dataclass(eq=False)
@@ -77,21 +78,38 @@ class FrameLog:
         held[_IDENTITY] = np.array(json.dumps(identity, sort_keys=True))
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as partial, partial.open("wb") as file:
-            np.savez(file, allow_pickle=False, **held)
+            np.savez(file, **held)  # type: ignore[arg-type]
 
     def restore(self, path: Path, identity: Mapping[str, Any]) -> None:
         """Takes up what the file holds, if it can be read, is of the same stream and fits."""
         try:
-            with np.load(path, allow_pickle=False) as held:
-                if str(held[_IDENTITY]) != json.dumps(identity, sort_keys=True):
+            with stored_arrays(path) as held:
+                if held.word(_IDENTITY) != json.dumps(identity, sort_keys=True):
                     return
-                found = {name: held[name] for name in self.arrays}
-        except (OSError, EOFError, KeyError, ValueError, BadZipFile):
+                done = len(held.any(_TIME))
+                if done > len(self.arrays[_TIME]):
+                    return
+                found = {
+                    name: held.array(name, values.dtype, (done, *values.shape[1:]))
+                    for name, values in self.arrays.items()
+                }
+        except ArtifactError:
             return
-        done = len(found[_TIME])
-        for name, values in self.arrays.items():
-            if found[name].shape != (done, *values.shape[1:]) or done > len(values):
-                return
         for name, values in self.arrays.items():
             values[:done] = found[name]
         self.done = done
+
+
+def read_log(path: Path, hint: str) -> dict[str, NDArray[Any]]:
+    """What a finished stream left: the arrays of a FrameLog and the label of every frame, -1 for
+    a foreign one. Raises ArtifactError."""
+    with stored_arrays(path, hint) as held:
+        frames = len(held.any(_TIME))
+        found = {n: held.array(n, dtype, (frames,)) for n, dtype in _SCALARS.items()}
+        found |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
+        found[_TIME] = held.array(_TIME, np.float64, (frames,))
+        found[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
+        check_values("uncertainty_q16", found["uncertainty_q16"], 0, 1 << 16)
+        if not frames or not all(found[n].shape[1] for n in _ROWS):
+            raise ValueError("it holds no frame")
+    return found

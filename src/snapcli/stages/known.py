@@ -3,12 +3,16 @@
 from snapcli.config import MINIMAL, POSTHOC, TrainOptions
 from snapcli.models import load_backbone
 from snapcli.models.backbone import Backbone, Tap
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
 from snapcli.stages.ablations import Known, spread_letters
+from snapcli.stages.attach import AttachReport
 from snapcli.stages.deployed import deployed
+from snapcli.stages.figures import Calibrated
 from snapcli.stages.networks import own_head, with_head
+from snapcli.stages.quantize import QuantizeReport
 from snapcli.stages.recipe import run_recipe
 from snapcli.stages.refit import HeadSpec
+from snapcli.stored import read_json
 
 # Judges where the deployed map does not read the heads at all.
 _LISTENING = "gated"
@@ -22,7 +26,7 @@ def _of_trained(run: Run) -> Known:
     trained = run_recipe(run).train
     backbone = load_backbone(trained.backbone)
     taps = backbone.taps(trained.taps, trained.ranks)
-    report = read_json(run.inputs("quantize") / "report.json")
+    report = read_json(run.inputs("quantize") / "report.json", QuantizeReport)
     body = deployed(run).monitor.body
     names = {tensor: block for block, tensor in body.graph.outputs.items()}
     return Known(
@@ -52,8 +56,8 @@ def _minimal(backbone: Backbone, trained: TrainOptions) -> HeadSpec | None:
 
 
 def _of_attached(run: Run) -> Known:
-    report = read_json(run.inputs("attach") / "report.json")
-    calibrated = read_json(run.inputs("calibrate") / "calibration.json")["report"]
+    report = read_json(run.inputs("attach") / "report.json", AttachReport)
+    calibrated = read_json(run.inputs("calibrate") / "calibration.json", Calibrated)["report"]
     candidates = tuple(Tap(c["before"], c["tap"], c["rank"]) for c in report["candidates"])
     body = deployed(run).monitor.body
     chosen = {tap.after for tap in body.taps}

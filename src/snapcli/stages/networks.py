@@ -6,9 +6,8 @@ from dataclasses import replace
 from snapcli.config import JOINT, MINIMAL, POSTHOC, WEIGHTS, TrainOptions
 from snapcli.data import Dataset
 from snapcli.graph.body import Body
-from snapcli.heads.head import Head, load_heads
+from snapcli.heads.head import Head
 from snapcli.models import load_backbone
-from snapcli.models.activations import load_model
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.runs import Run
@@ -17,6 +16,7 @@ from snapcli.stages.observe import FloatNetwork, IntegerNetwork
 from snapcli.stages.quantize import RANGE_EXAMPLES, build_body
 from snapcli.stages.recipe import run_recipe
 from snapcli.stages.train import with_default_taps
+from snapcli.stages.trained import trained, trained_model
 
 Heads = Mapping[str, list[Head]]
 _GAUSSIAN = "gaussian"
@@ -34,14 +34,13 @@ def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str,
     if run.is_attached or not kinds:
         return {}
     require_tensorflow()
-    trained = run_recipe(run).train
-    backbone = load_backbone(trained.backbone)
-    model = load_model(run.inputs("train") / "model.keras")
-    found = {}
-    for kind in kinds:
-        options = with_head(trained, kind)
-        found[kind] = heads_for(model, backbone.taps(options.taps, options.ranks), dataset, options)
-    return found
+    of_run = run_recipe(run).train
+    backbone = load_backbone(of_run.backbone)
+    options = {kind: with_head(of_run, kind) for kind in kinds}
+    taps = {kind: backbone.taps(o.taps, o.ranks) for kind, o in options.items()}
+    blocks = [name for every in taps.values() for t in every for name in (t.before, t.after)]
+    model = trained_model(run, dataset, blocks)
+    return {kind: heads_for(model, taps[kind], dataset, options[kind]) for kind in kinds}
 
 
 def with_head(trained: TrainOptions, kind: str) -> TrainOptions:
@@ -61,12 +60,12 @@ def in_mode(trained: TrainOptions, mode: str) -> TrainOptions:
     return replace(options, mode=mode, loss_weights=weights)
 
 
-def float_network(run: Run, further: Heads) -> FloatNetwork:
+def float_network(run: Run, dataset: Dataset, further: Heads) -> FloatNetwork:
     require_tensorflow()
-    folder = run.inputs("train")
+    parts = trained(run, dataset)
     return FloatNetwork(
-        load_model(folder / "model.keras"),
-        load_heads(folder / "heads.npz"),
+        parts.model,
+        parts.heads,
         own_head(run),
         run_recipe(run).train.statistics,
         further,

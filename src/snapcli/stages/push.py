@@ -6,12 +6,13 @@ from snapcli.device import Client, find_port, open_port
 from snapcli.errors import CheckError
 from snapcli.graph.settings import check_of, pack_settings
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, read_json
+from snapcli.runs import Run
 from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import REPORT, export_c
+from snapcli.stages.export_c import REPORT, StoredExport, export_c
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
 from snapcli.stages.recipe import run_recipe
+from snapcli.stored import read_as
 from snapcli.targets import load_target
 
 
@@ -51,7 +52,9 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     if not run.is_attached:
         quantize(run, recipe.quantize, on_progress)
     exported = run.path(f"export-c/{receiver.target}") / REPORT
-    kernels = read_json(exported)["kernels"] if exported.is_file() else recipe.export_c.kernels
+    kernels = recipe.export_c.kernels
+    if exported.is_file():
+        kernels = read_as(exported, StoredExport).kernels
     model_id = export_c(
         run, replace(recipe.export_c, target=receiver.target, kernels=kernels)
     ).model_id

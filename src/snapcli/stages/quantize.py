@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from snapcli.config import MAHALANOBIS, MEAN, CalibrateOptions, QuantizeOptions
+from snapcli.config import MAHALANOBIS, MEAN, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
-from snapcli.errors import ArtifactError
 from snapcli.graph.body import Body, RawScores, TapTensors, pooled_sums, save_body
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.decision import ONE_Q16, decision_to_dict
@@ -22,18 +21,20 @@ from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Graph
 from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.head import Head, load_heads, tapped_blocks
+from snapcli.heads.head import Head, tapped_blocks
 from snapcli.heads.quantize import quantize_head
-from snapcli.models.activations import load_model
+from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, read_json, write_json
+from snapcli.runs import Run, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.stages.decision import fit_decision
 from snapcli.stages.evidence import class_rows
-from snapcli.stages.figures import Figures
+from snapcli.stages.figures import Calibrated, Figures
 from snapcli.stages.recipe import run_recipe
+from snapcli.stages.trained import trained
+from snapcli.stored import read_as, stored_arrays
 
 # Training examples that set the ranges inside of the heads.
 RANGE_EXAMPLES = 2000
@@ -65,17 +66,19 @@ class QuantizeReport(Figures):
 def quantize(
     run: Run, options: QuantizeOptions, on_progress: OnProgress = silent
 ) -> QuantizeReport:
-    folder, calibrated = run.inputs("train"), run.inputs("calibrate")
-    calibration = CalibrateOptions(**read_json(calibrated / "calibration.json")["options"])
+    run.inputs("train")
+    calibrated = run.inputs("calibrate")
+    found: Calibrated = read_as(calibrated / "calibration.json", Calibrated)
+    calibration = found.options
     require_tensorflow()
-    trained = run_recipe(run).train
-    dataset = load_dataset(trained, on_progress)
+    options_of = run_recipe(run).train
+    dataset = load_dataset(options_of, on_progress)
     evaluation = Evaluation(dataset, calibration.limit)
-    heads = load_heads(folder / "heads.npz")
+    parts = trained(run, dataset)
+    model, heads = parts.model, parts.heads
     train = dataset.front_end(dataset.train.x[: max(options.samples, RANGE_EXAMPLES)])
-    model = load_model(folder / "model.keras")
     tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
-    body = build_body(read_tflite(tflite), heads, train, trained.statistics)
+    body = build_body(read_tflite(tflite), heads, train, options_of.statistics)
     if calibration.third == MAHALANOBIS:
         body = with_distance(body, dataset)
 
@@ -152,14 +155,13 @@ def _drift(
     weights = np.asarray(monitor.decision.weight_q16) / ONE_Q16
     keys = [key for key in raw if key.split == "test"]
     clean = Key("test", "clean")
-    try:
-        with np.load(scores) as saved:
-            real = {key: saved[f"{key}/surprisal"] @ weights for key in keys}
-            classes = {key: saved[f"{key}/logits"].argmax(axis=-1) for key in keys}
-    except (KeyError, ValueError, OSError):
-        raise ArtifactError(
-            f"calibrate of {run.name} is of another data set", f"Run: {run.remedy('calibrate')}"
-        ) from None
+    real, classes = {}, {}
+    with stored_arrays(scores, f"Run: {run.remedy('calibrate')}", DATA_MAX) as saved:
+        for key in raw:
+            surprisal, logits = raw[key].surprisal_q16.shape, raw[key].logits.shape
+            found = saved.array(f"{key}/surprisal", np.float32, surprisal, 0)
+            real[key] = found @ weights
+            classes[key] = saved.array(f"{key}/logits", np.float32, logits).argmax(axis=-1)
     device = {key: raw[key].surprisal_q16 @ weights for key in keys}
     y = evaluation.labels(clean)
 

@@ -18,9 +18,8 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.fit import fit_head
-from snapcli.heads.head import Head, load_heads
+from snapcli.heads.head import Head
 from snapcli.heads.quantize import quantize_head
-from snapcli.models.activations import load_model
 from snapcli.models.backbone import Tap
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import EXAMPLES, Seen, heads_to, looked_at
@@ -30,6 +29,7 @@ from snapcli.stages.deployed import deployed
 from snapcli.stages.networks import with_head
 from snapcli.stages.quantize import RANGE_EXAMPLES
 from snapcli.stages.recipe import run_recipe
+from snapcli.stages.trained import trained
 
 _LOGITS = "logits"
 
@@ -149,8 +149,8 @@ class TrainedRefit(Refit):
 
 def _trained(run: Run, dataset: Dataset, blocks: list[str], statistics: str) -> Refit:
     require_tensorflow()
-    folder, recipe = run.inputs("train"), run_recipe(run)
-    model, own = load_model(folder / "model.keras"), load_heads(folder / "heads.npz")
+    recipe, parts = run_recipe(run), trained(run, dataset)
+    model, own = parts.model, parts.heads
     graph = deployed(run).monitor.body.graph
     if not set(blocks) <= set(graph.outputs):
         # The deployed network does not show these; its ranges come from the same examples.

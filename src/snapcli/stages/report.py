@@ -13,13 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.emit import build_program
-from snapcli.errors import ArtifactError, SnapError
+from snapcli.errors import SnapError
 from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
 from snapcli.report.page import page
-from snapcli.runs import Run, disk_errors, folder_of, read_json, whole_file
+from snapcli.runs import Run, disk_errors, folder_of, whole_file
 from snapcli.stages import bench_report, cost, eval_report, export_c, stream
+from snapcli.stages.ablate_report import AblateTable
+from snapcli.stages.bench_report import BenchReport
+from snapcli.stages.cost import CostReport
 from snapcli.stages.deployed import deployed
+from snapcli.stages.eval_report import EvalReport
+from snapcli.stages.export_c import StoredExport
+from snapcli.stages.figures import Calibrated
+from snapcli.stages.flash import FlashReport
+from snapcli.stages.frame_log import read_log
+from snapcli.stages.quantize import QuantizeReport
 from snapcli.stages.recipe import CONFIG, run_recipe
+from snapcli.stages.stream import StreamReport
+from snapcli.stages.taps import TapsReport
+from snapcli.stored import read_json
 from snapcli.targets import load_target
 
 STAGE, FILE = "report", "index.html"
@@ -74,15 +86,15 @@ class _Reader:
     def contents(self) -> Contents:
         run = self.run
         recipe = run_recipe(run)
-        evaluation = self._json("eval", "eval/eval.json", eval_report.SCHEMA)
+        evaluation = self._json("eval", "eval/eval.json", EvalReport, eval_report.SCHEMA)
         found = Contents(
             run=run.name,
             model=Path(recipe.attach.model).name if run.is_attached else recipe.train.backbone,
             dataset=recipe.attach.data if run.is_attached else recipe.train.dataset,
             missing=self.missing,
             evaluation=evaluation,
-            cost=self._json("cost", "cost/cost.json", cost.SCHEMA),
-            taps=None if run.is_attached else self._json("taps", "taps/taps.json"),
+            cost=self._json("cost", "cost/cost.json", CostReport, cost.SCHEMA),
+            taps=None if run.is_attached else self._json("taps", "taps/taps.json", TapsReport),
             detection=self._detection(),
             sizes=self._of_targets("flash", self._size),
             benches=self._of_targets("bench", self._bench),
@@ -96,7 +108,7 @@ class _Reader:
         possible = SOURCES[1:] if run.is_attached else SOURCES
         for source in possible if evaluation else ():
             if source not in evaluation["sources"]:
-                command = f"{run.remedy('eval')} --on {source}"
+                command = f"{run.remedy('eval')} --on {shlex.quote(source)}"
                 self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
         return found
 
@@ -113,15 +125,16 @@ class _Reader:
     def _lack(self, stage: str, why: str, origin: str | None = None) -> None:
         self.missing[stage] = f"{stage} {why}. Run: {self.run.remedy(origin or stage)}"
 
-    def _json(self, stage: str, path: str, schema: int | None = None) -> Any:
+    def _json(self, stage: str, path: str, kind: Any, schema: int | None = None) -> Any:
         """Of a stage; None unless it is up to date and, where one is given, of that schema."""
-        return self._read(stage, self.run.path(path), schema) if self._is_there(stage) else None
+        if not self._is_there(stage):
+            return None
+        return self._read(stage, self.run.path(path), kind, schema)
 
-    def _read(self, stage: str, path: Path, schema: int | None) -> Any:
+    def _read(self, stage: str, path: Path, kind: Any, schema: int | None) -> Any:
         """None, which is noted, if it is of another schema."""
-        found = read_json(path)
-        if schema is None or found.get("schema") == schema:
-            return found
+        if schema is None or read_json(path, dict[str, Any]).get("schema") == schema:
+            return read_json(path, kind)
         self.shown.remove(stage)
         self._lack(stage, "was stored by another version of snap")
         return None
@@ -129,9 +142,9 @@ class _Reader:
     def _detection(self) -> Any:
         """Of the integers that a device computes."""
         if self.run.is_attached:
-            found = self._json("calibrate", "calibrate/calibration.json")
+            found = self._json("calibrate", "calibrate/calibration.json", Calibrated)
             return found["report"]["detection"] if found else None
-        found = self._json("quantize", "quantize/report.json")
+        found = self._json("quantize", "quantize/report.json", QuantizeReport)
         return found["detection"] if found else None
 
     def _of_targets(self, kind: str, read: Callable[[str], Any]) -> dict[str, Any]:
@@ -150,14 +163,16 @@ class _Reader:
         return [self.run.path(name) for name in record["outputs"] if name.endswith(suffix)]
 
     def _size(self, stage: str) -> Any:
-        return read_json(self.run.path(folder_of(stage)) / "size.json")
+        return read_json(self.run.path(folder_of(stage)) / "size.json", FlashReport)
 
     def _bench(self, stage: str) -> Any:
-        return self._read(stage, self._outputs(stage, ".json")[0], bench_report.SCHEMA)
+        return self._read(stage, self._outputs(stage, ".json")[0], BenchReport, bench_report.SCHEMA)
 
     def _arena(self, stage: str) -> Arena | None:
         """Planned again as export-c did: its files hold offsets, not lifetimes."""
-        exported = self._read(stage, self.run.path(stage) / export_c.REPORT, export_c.SCHEMA)
+        exported = self._read(
+            stage, self.run.path(stage) / export_c.REPORT, StoredExport, export_c.SCHEMA
+        )
         if exported is None:
             return None
         body = deployed(self.run).monitor.body
@@ -184,27 +199,24 @@ class _Reader:
 
     def _stream(self, stage: str) -> DeviceStream | None:
         path = self._outputs(stage, ".npz")[0]
-        played = self._read(stage, path.with_suffix(".json"), stream.SCHEMA)
+        played = self._read(stage, path.with_suffix(".json"), StreamReport, stream.SCHEMA)
         if played is None:
             return None
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                score = arrays["uncertainty_q16"] / _Q16
-                threshold = arrays["threshold_q24"] / _Q24
-                abstained = arrays["abstain"]
-        except (OSError, ValueError, KeyError):
-            remedy = f"Run: {self.run.remedy(stage)}"
-            raise ArtifactError(f"{path} cannot be read", remedy) from None
+        log = read_log(path, f"Run: {self.run.remedy(stage)}")
         return DeviceStream(
             report=played,
-            score=tuple(_thinned(score).tolist()),
-            threshold=tuple(_thinned(threshold).tolist()),
-            abstained=tuple(_thinned(abstained).tolist()),
+            score=tuple(_thinned(log["uncertainty_q16"] / _Q16).tolist()),
+            threshold=tuple(_thinned(log["threshold_q24"] / _Q24).tolist()),
+            abstained=tuple(_thinned(log["abstain"]).tolist()),
         )
 
     def _ablations(self) -> list[Any]:
         stages = [stage for stage in self._made_of("ablate") or ["ablate"] if self._is_there(stage)]
-        return [read_json(path) for stage in stages for path in self._outputs(stage, ".json")]
+        return [
+            read_json(path, AblateTable)
+            for stage in stages
+            for path in self._outputs(stage, ".json")
+        ]
 
     def _made(self, stage: str, record: Mapping[str, Any]) -> Made:
         state = self.run.state(stage)

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from snapcli.runs import Run, StageState, read_json
+from snapcli.runs import Run, StageState
+from snapcli.stages.attach import AttachReport
+from snapcli.stages.bench_report import BenchReport
+from snapcli.stages.figures import Calibrated
+from snapcli.stages.flash import Sized
+from snapcli.stages.quantize import QuantizeReport
+from snapcli.stages.stream import StreamReport
+from snapcli.stages.train import History
+from snapcli.stored import read_json
 from snapcli.targets import load_target
 
 
@@ -45,25 +53,25 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     """The headline figures of a finished stage; pooled AUROC never stands alone."""
     kind, _, target = stage.partition("/")
     if kind == "attach":
-        report = read_json(run.path("attach/report.json"))
+        report = read_json(run.path("attach/report.json"), AttachReport)
         taps = report["mean_surprisal"].items()
         return [
             Figure("int8 accuracy, clean test", report["accuracy"], "share"),
             *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
         ]
     if kind == "calibrate" and run.is_attached:
-        report = read_json(run.path("calibrate/calibration.json"))["report"]
+        report = read_json(run.path("calibrate/calibration.json"), Calibrated)["report"]
         labelled = report["test_accuracy"] is not None
         return _detection(report["detection"], "errors" if labelled else "changed answers")
     if kind == "train":
-        report = read_json(run.path("train/history.json"))["report"]
+        report = read_json(run.path("train/history.json"), History)["report"]
         taps = report["mean_surprisal"].items()
         return [
             Figure("float accuracy, clean test", report["test_accuracy"], "share"),
             *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
         ]
     if kind == "quantize":
-        report = read_json(run.path("quantize/report.json"))
+        report = read_json(run.path("quantize/report.json"), QuantizeReport)
         drift = report["drift"]
         return [
             Figure("int8 accuracy, clean test", drift["int8_accuracy"], "share"),
@@ -71,7 +79,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             *_detection(report["detection"]),
         ]
     if kind == "flash":
-        size = read_json(run.path(f"build/{target}/size.json"))["size"]
+        size = read_json(run.path(f"build/{target}/size.json"), Sized)["size"]
         stack = "included" if load_target(target).port else "not included"
         return [
             Figure(f"{target}: flash", size["flash_bytes"], "bytes"),
@@ -80,7 +88,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     if kind == "bench":
         record = run.record(stage)
         assert record is not None
-        report = read_json(run.path(next(iter(record["outputs"]))))
+        report = read_json(run.path(next(iter(record["outputs"]))), BenchReport)
         return [
             Figure(f"{target}: one inference", report["timing"]["mean"], report["counter"]),
             Figure(f"{target}: overhead of the heads", report["heads_overhead"], "share"),
@@ -90,8 +98,8 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         record = run.record(stage)
         assert record is not None
         (name,) = (name for name in record["outputs"] if name.endswith(".json"))
-        report = read_json(run.path(name))
-        frames = report["frames"]
+        report = read_json(run.path(name), StreamReport)
+        frames = max(report["frames"], 1)
         return [
             Figure(f"{target}: stream, bit-exact", report["bit_exact"], f"of {frames}"),
             Figure(f"{target}: stream, abstained", report["abstained"] / frames, "share"),

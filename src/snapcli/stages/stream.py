@@ -130,7 +130,7 @@ def _stream(
     def arrays(path: Path) -> None:
         labels = np.concatenate([plan.labels(segment) for segment in plan.segments])[:frames]
         with path.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, label=labels, **log.arrays)
+            np.savez_compressed(file, label=labels, **log.arrays)  # type: ignore[arg-type]
 
     report = StreamReport(
         schema=SCHEMA,

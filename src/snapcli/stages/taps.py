@@ -15,7 +15,7 @@ from snapcli.data.evaluation import Evaluation
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import surprisals, tapped_blocks
 from snapcli.models import load_backbone
-from snapcli.models.activations import load_model, pooled_activations
+from snapcli.models.activations import pooled_activations
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
@@ -28,6 +28,7 @@ from snapcli.stages.dev_scores import DevScores
 from snapcli.stages.quantize import build_body
 from snapcli.stages.recipe import run_recipe
 from snapcli.stages.tap_choice import Candidate
+from snapcli.stages.trained import trained_model
 from snapcli.targets import load_target
 
 # Training examples that set the ranges of an int8 model that is only built to be measured.
@@ -58,12 +59,14 @@ class TapsReport:
 def taps(
     run: Run, options: TapsOptions, cmsis_nn: Path | None = None, on_progress: OnProgress = silent
 ) -> TapsReport:
-    folder, trained = run.inputs("train"), run_recipe(run).train
+    run.inputs("train")
+    trained = run_recipe(run).train
     target = load_target(options.target)
     require_tensorflow()
     dataset = load_dataset(trained, on_progress)
-    model = load_model(folder / "model.keras")
     candidates = load_backbone(trained.backbone).candidates(trained.taps, trained.ranks)
+    blocks = [name for tap in candidates for name in (tap.before, tap.after)]
+    model = trained_model(run, dataset, blocks)
     evaluation = Evaluation(dataset, options.limit)
     # The heads and the compiler take about as long as a few conditions.
     total = sum(key.split == "dev" for key in evaluation.keys) + 2

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
@@ -18,9 +19,11 @@ from snapcli.models.activations import pooled_activations
 from snapcli.models.fit import Progress, Trainer
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import CHECKPOINT, Run, disk_errors, whole_file, write_json
+from snapcli.runs import CHECKPOINT, Run, disk_errors, sha256, whole_file, write_json
 from snapcli.score.confidence import error_logit
 from snapcli.stages.recipe import CONFIG
+from snapcli.trusted import trust
+from snapcli.usercode import code_is_allowed
 
 # A head is said not to fit where E[e] is this many times what it should be, or as much below.
 _FAR = 1.5
@@ -60,8 +63,27 @@ class TrainReport:
     time: TrainTime
 
 
+@dataclass(frozen=True)
+class TrainFigures:
+    """Of a TrainReport, what history.json keeps and others read."""
+
+    test_accuracy: float
+    mean_surprisal: dict[str, float]
+
+
+@dataclass(frozen=True)
+class History:
+    """history.json."""
+
+    report: TrainFigures
+    epochs: tuple[Progress, ...]
+
+
 def train(
-    run: Run, recipe: Recipe, resume: bool = False, on_progress: OnProgress = silent
+    run: Run,
+    recipe: Recipe,
+    resume: bool = False,
+    on_progress: OnProgress = silent,
 ) -> TrainReport:
     """With resume the epochs that the run's checkpoint holds are not trained again."""
     with run.making("train"):
@@ -136,6 +158,8 @@ def _train(run: Run, recipe: Recipe, resume: bool, on_progress: OnProgress) -> T
     )
     with run.write("train", after=(), seed=options.seed, beside=(CONFIG,)) as out:
         trainer.model.save(out / "model.keras")
+        if code_is_allowed():
+            _trust(out / "model.keras", Path(options.backbone))
         save_heads(heads, out / "heads.npz")
         # What the clock said stands apart: all else is the same for the same seed.
         kept = asdict(report)
@@ -146,6 +170,13 @@ def _train(run: Run, recipe: Recipe, resume: bool, on_progress: OnProgress) -> T
         )
     checkpoint.unlink(missing_ok=True)
     return report
+
+
+def _trust(*files: Path) -> None:
+    """What later commands load again; a backbone's name is none of a file where it is ours."""
+    for path in files:
+        if path.is_file():
+            trust(sha256(path))
 
 
 def check_options(options: TrainOptions) -> None:

@@ -24,7 +24,6 @@ from snapcli.graph.ensemble import copies
 from snapcli.graph.graph import Graph
 from snapcli.methods.table import GROUPS, TABLE, TRAINED
 from snapcli.models import load_backbone
-from snapcli.models.activations import load_model
 from snapcli.models.backbone import Backbone
 from snapcli.models.convert import convert_int8
 from snapcli.models.fit import Progress
@@ -39,6 +38,8 @@ from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, disk_errors, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.recipe import run_recipe
+from snapcli.stages.trained import trained_model
+from snapcli.stored import stored_arrays
 
 # Its members are trained one by one; the other learns from it.
 _ENSEMBLE, _IMITATION = DeepEnsemble.name, Hydra.name
@@ -94,8 +95,9 @@ def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     with run.making(stage):
         if run.state(stage).status != "done":
             _Training(run, name, backbone, data, options, on_progress).write()
-    with np.load(run.inputs(stage) / _WEIGHTS) as saved:
-        model.set_weights([saved[f"w{i}"] for i in range(len(saved.files))])
+    with stored_arrays(run.inputs(stage) / _WEIGHTS, f"Run: {run.remedy(stage)}") as saved:
+        shapes = [w.shape for w in model.get_weights()]
+        model.set_weights([saved.array(f"w{i}", np.float32, s) for i, s in enumerate(shapes)])
     return Variant(name, model, kind.observe(model))
 
 
@@ -129,7 +131,7 @@ def _untrained(run: Run, name: str, dataset: Dataset, samples: Inputs) -> Graph:
     gets, so that they should be those of a trained one."""
     _check_trainable(run, name)
     require_tensorflow()
-    trained = load_model(run.inputs("train") / "model.keras")
+    trained = trained_model(run, dataset)
     backbone = load_backbone(run_recipe(run).train.backbone)
     model = _kind(name).build(backbone, dataset.input_shape, len(dataset.class_names))
     known = {layer.name: layer for layer in trained.layers}
@@ -176,7 +178,7 @@ class _Training:
 
     def _ensemble(self) -> tuple[Any, list[list[Progress]]]:
         """The run's own network, and others that know nothing of it."""
-        models = [load_model(self.run.inputs("train") / "model.keras")]
+        models = [trained_model(self.run, self.data)]
         histories = []
         for i in range(1, MEMBERS):
             options = replace(self.options, seed=(self.options.seed + i) % 2**32)

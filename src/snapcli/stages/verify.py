@@ -24,10 +24,12 @@ from snapcli.graph import Graph, litert, read_tflite
 from snapcli.graph.body import MODEL_FILE
 from snapcli.graph.litert import read_answer, write_question
 from snapcli.graph.monitor import Monitor
+from snapcli.limits import DATA_MAX
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stages.deployed import deployed
 from snapcli.stages.export_c import kernel_files, kernel_set, read_model
+from snapcli.stored import read_npy, reading
 from snapcli.targets import load_target
 
 SCHEMA = 1
@@ -198,12 +200,8 @@ def _load(path: Path, graph: Graph) -> dict[str, NDArray]:
             "Leave --data out: random inputs are made for all of them.",
         )
     tensor = graph.tensors[graph.input]
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise ArtifactError(
-            f"cannot read {path} ({error})", "Give an array that numpy.save wrote."
-        ) from None
+    with reading(path, "Give an array that numpy.save wrote."):
+        values = read_npy(path, DATA_MAX)
     # A batch axis of 1 per sample is common, and means nothing.
     if values.ndim == len(tensor.shape) + 2 and values.shape[1] == 1:
         values = values[:, 0]

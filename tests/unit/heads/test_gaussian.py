@@ -112,7 +112,7 @@ def test_variance_grows_within_its_clamp(a: float, b: float) -> None:
 
 def test_heads_survive_their_file(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    heads = [random_head(rng, 3 + i, 5 + i, 2) for i in range(12)]
+    heads = [random_head(rng, 3 + i, 5 + i, 2) for i in range(5)]
     save_heads(heads, tmp_path / "heads.npz")
     again = load_heads(tmp_path / "heads.npz")
     assert len(again) == len(heads)

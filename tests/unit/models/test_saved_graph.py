@@ -9,7 +9,7 @@ import pytest
 
 from snapcli.errors import UsageError
 from snapcli.models.finished import load_finished
-from snapcli.models.saved_graph import refuse_effects
+from snapcli.models.saved_graph import harmless
 
 from ...conftest import need
 from .small_models import answers, classifier, library, saved
@@ -102,7 +102,7 @@ def test_an_effect_in_what_is_done_while_loading_is_found(tmp_path: Path) -> Non
 
 def test_a_saver_that_the_model_calls_is_no_saver(tmp_path: Path) -> None:
     saved_model = message(stored(tmp_path, None))
-    refuse_effects(saved_model, "m")
+    harmless(saved_model, "m")
     (meta,) = saved_model.meta_graphs
     functions = {f.signature.name: f for f in meta.graph_def.library.function}
     saver = next(n for n, f in functions.items() if any(d.op == "SaveV2" for d in f.node_def))
@@ -111,16 +111,66 @@ def test_a_saver_that_the_model_calls_is_no_saver(tmp_path: Path) -> None:
     node = functions[called].node_def.add(name="sly", op="StatefulPartitionedCall")
     node.attr["f"].func.name = saver
     with pytest.raises(UsageError, match="may reach outside"):
-        refuse_effects(saved_model, "m")
+        harmless(saved_model, "m")
+
+
+def test_a_saver_that_an_object_of_the_model_names_is_no_saver(tmp_path: Path) -> None:
+    saved_model = message(stored(tmp_path, None))
+    (meta,) = saved_model.meta_graphs
+    functions = {f.signature.name: f for f in meta.graph_def.library.function}
+    saver = next(n for n, f in functions.items() if any(d.op == "SaveV2" for d in f.node_def))
+    meta.object_graph_def.nodes.add().function.concrete_functions.append(saver)
+    with pytest.raises(UsageError, match="may reach outside"):
+        harmless(saved_model, "m")
+
+
+def test_what_is_loaded_is_the_graph_that_was_checked_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tensorflow as tf
+
+    path = stored(tmp_path, None)
+    (path / "saved_model.pbtxt").write_text("evil")
+    (path / "assets.extra").mkdir()
+    (path / "assets.extra" / "own_op.so").write_bytes(b"evil")
+    seen: list[set[str]] = []
+    load = tf.saved_model.load
+
+    def watched(folder: str) -> Any:
+        files = (p for p in Path(folder).rglob("*") if p.is_file())
+        seen.append({str(p.relative_to(folder)) for p in files})
+        graph = message(Path(folder)).meta_graphs[0].graph_def
+        seen.append({n.op for n in graph.node})
+        return load(folder)
+
+    monkeypatch.setattr(tf.saved_model, "load", watched)
+    assert load_finished(path, allow_code=False).classes == 3
+    variables = {"variables/variables.index", "variables/variables.data-00000-of-00001"}
+    assert seen == [{"saved_model.pb", *variables}, {"Const"}]
+
+
+def test_a_constant_that_claims_to_be_huge_is_not_made(tmp_path: Path) -> None:
+    from snapcli.limits import TooLargeError
+
+    saved_model = message(stored(tmp_path, None))
+    (meta,) = saved_model.meta_graphs
+    node = meta.graph_def.node.add(name="huge", op="Const")
+    for _ in range(3):
+        node.attr["value"].tensor.tensor_shape.dim.add(size=1 << 20)
+    with pytest.raises(TooLargeError, match="constant 'huge'"):
+        harmless(saved_model, "m")
 
 
 def test_an_operation_that_hides_behind_a_function_of_its_name_is_found(tmp_path: Path) -> None:
     saved_model = message(stored(tmp_path, None))
-    library_ = saved_model.meta_graphs[0].graph_def.library
+    (meta,) = saved_model.meta_graphs
+    library_ = meta.graph_def.library
     library_.function.add().signature.name = "WriteFile"
-    library_.function[0].node_def.add(name="sly", op="WriteFile")
+    called = next(iter(meta.object_graph_def.concrete_functions))
+    (function,) = (f for f in library_.function if f.signature.name == called)
+    function.node_def.add(name="sly", op="WriteFile")
     with pytest.raises(UsageError, match="WriteFile"):
-        refuse_effects(saved_model, "m")
+        harmless(saved_model, "m")
 
 
 def test_the_form_of_tensorflow_1_is_refused(tmp_path: Path) -> None:
@@ -128,11 +178,11 @@ def test_the_form_of_tensorflow_1_is_refused(tmp_path: Path) -> None:
     saved_model = message(stored(tmp_path, None))
     saved_model.meta_graphs.add().CopyFrom(saved_model.meta_graphs[0])
     with pytest.raises(UsageError, match="TensorFlow 1"):
-        refuse_effects(saved_model, "m")
+        harmless(saved_model, "m")
     del saved_model.meta_graphs[1]
     saved_model.meta_graphs[0].ClearField("object_graph_def")
     with pytest.raises(UsageError, match="TensorFlow 1"):
-        refuse_effects(saved_model, "m")
+        harmless(saved_model, "m")
 
 
 @pytest.mark.parametrize("version", ["3", "2"])
@@ -141,4 +191,4 @@ def test_augmentation_inside_of_a_model_passes(version: str, tmp_path: Path) -> 
     layers = keras.layers
     turned = (layers.RandomFlip(), layers.RandomRotation(0.1), layers.RandomZoom(0.1))
     path = saved(classifier(keras, *turned), "export", tmp_path)
-    refuse_effects(message(path), "m")
+    harmless(message(path), "m")

@@ -13,10 +13,12 @@ from snapcli.runs import Run, create_run, json_writer, write_json
 from snapcli.stages import stream as stream_stage
 from snapcli.stages.recipe import CONFIG
 from snapcli.stages.report import report
+from snapcli.stages.stream import SegmentReport
 from tests.conftest import snap
 
 from ..report.example import example
 from .board_report import report as bench_report
+from .made_stream import flash_report, stream_files
 
 EXACT = "the integer reference, which the device equals bit for bit"
 
@@ -28,16 +30,7 @@ def made(folder: Path, inexact: int = 0) -> Run:
     with run.write("train", (), seed=13, beside=(CONFIG,)) as out:
         (out / "model").write_text("1")
     with run.write("flash/small-mcu", ("train",)) as out:
-        size = {"flash_bytes": 1000, "ram_bytes": 100}
-        write_json(
-            out / "size.json",
-            {
-                "size": size,
-                "size_without_heads": size,
-                "flash_limit_bytes": 2000,
-                "ram_limit_bytes": 200,
-            },
-        )
+        write_json(out / "size.json", flash_report("small-mcu"))
     bench = bench_report()
     bench = replace(bench, bit_exact=bench.inputs - inexact)
     run.add_files(
@@ -56,20 +49,13 @@ def played(run: Run, frames: int, schema: int = stream_stage.SCHEMA) -> None:
     """A stream whose device was sure but for one frame."""
     doubt = np.zeros(frames, np.uint32)
     doubt[frames // 2] = 2**15
-    segment = {"kind": "clean", "condition": "clean", "severity": 0, "first": 0, "frames": frames}
-
-    def arrays(path: Path) -> None:
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                uncertainty_q16=doubt,
-                threshold_q24=np.full(frames, 2**22, np.int32),
-                abstain=doubt > 0,
-            )
-
-    values = {"schema": schema, "frames": frames, "part": "P", "bit_exact": frames}
-    values |= {"abstained": 1, "segments": [segment]}
-    files = {".npz": arrays, ".json": json_writer(values)}
+    segment = SegmentReport("clean", "clean", 0, 0, frames, 1)
+    arrays = {
+        "uncertainty_q16": doubt,
+        "threshold_q24": np.full(frames, 2**22),
+        "abstain": doubt > 0,
+    }
+    files = stream_files(frames, 2, 10, arrays, schema=schema, segments=(segment,))
     run.add_files("stream/small-mcu", "bench/small-mcu-stream", ("flash/small-mcu",), files)
 
 
@@ -140,7 +126,9 @@ def test_what_another_version_stored(tmp_path: Path, stage: str) -> None:
 
 def test_tables_of_ablations_whatever_they_hold(tmp_path: Path) -> None:
     run = made(tmp_path)
-    table: dict[str, Any] = {"title": "Ranks", "columns": ["rank", "gain"], "rows": [[0, None]]}
+    table: dict[str, Any] = {"title": "Ranks", "columns": [], "rows": []}
+    table["columns"] = [{"title": "rank", "better": ""}, {"title": "gain", "better": "higher"}]
+    table["rows"] = [{"rank": 0, "gain": None}]
     with run.write("ablate", ("train",)) as out:
         write_json(out / "rank.json", table)
         write_json(out / "taps.json", {**table, "title": "Which taps"})

@@ -14,8 +14,9 @@ from snapcli.data.streams import build_stream
 from snapcli.graph.body import save_body
 from snapcli.graph.decision import decision_to_dict
 from snapcli.graph.monitor import CALIBRATION_FILE
-from snapcli.runs import Run, create_run, json_writer, write_json
+from snapcli.runs import Run, create_run, write_json
 from snapcli.stages.recipe import CONFIG
+from tests.unit.stages.made_stream import stream_files
 from tests.unit.tiny_monitor import CLASSES, random_inputs, tiny_monitor, tiny_tflite
 
 # The test stream begins with so many: all that is clean, severity 1 and half of a foreign burst.
@@ -88,11 +89,7 @@ def play(run: Run, split: str = "test", target: str = "qemu-m4") -> str:
     log = {n: np.concatenate([getattr(f, n) for f in found])[:PLAYED_FRAMES] for n in names}
     label = np.concatenate([plan.labels(s) for s in segments])[:PLAYED_FRAMES]
 
-    def arrays(path: Path) -> None:
-        with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, label=label, **log)
-
-    files = {".npz": arrays, ".json": json_writer({"split": split, "seed": 0})}
+    files = stream_files(len(label), 2, CLASSES, {**log, "label": label}, split=split)
     stage = f"stream/{target}"
     run.add_files(stage, f"bench/{target}-stream", ("attach", "calibrate"), files)
     return stage

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from snapcli.data.attached.classes import check_indices, key
 from snapcli.errors import ArtifactError, ConfigError, UsageError
+from snapcli.limits import TEXT_MAX, read_bytes
+from snapcli.stored import read_npy, reading
 
 _HEADER = ({"file", "filename", "name", "path"}, {"label", "class"})
 _FORMS = "Give names with commas or a .txt of them, or an answer for each example: .csv or .npy."
@@ -55,8 +57,8 @@ def read_labels(text: str, classes: int) -> Labels:
 def _text(path: Path) -> str:
     try:
         # With the mark that spreadsheets put in front, or without.
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        return read_bytes(path, TEXT_MAX).decode("utf-8-sig")
+    except (OSError, ValueError):
         raise ArtifactError(f"{path} cannot be read", "Save it as UTF-8.") from None
 
 
@@ -101,13 +103,8 @@ def _rows(content: str, path: Path) -> dict[str, str]:
 
 
 def _answers(path: Path, classes: int) -> NDArray[np.int64]:
-    try:
-        y = np.load(path, allow_pickle=False)
-        if not isinstance(y, np.ndarray):
-            raise ValueError("it holds several arrays")
-    except Exception as error:  # numpy raises what its parts raise
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise ArtifactError(f"{path} cannot be read: {reason}", "Save whole numbers.") from None
+    with reading(path, "Save whole numbers with numpy.save."):
+        y = read_npy(path)
     if y.dtype.kind not in "iu" or y.ndim != 1:
         raise ConfigError(
             f"{path} has an array {y.shape} of {y.dtype}", "Give whole numbers, one per example."

@@ -1,5 +1,6 @@
 """Unpacking an archive without trusting it."""
 
+import gzip
 import os
 import shutil
 import stat
@@ -12,10 +13,16 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from snapcli.errors import ArtifactError
+from snapcli.limits import DATA_MAX, MIB, TooLargeError, check_held, check_members, check_ratio
 from snapcli.progress import OnProgress, silent
+from snapcli.stored import open_zip
 
 # What the readers of archives raise for damaged ones; RuntimeError is for a locked zip.
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+_TAIL_MAX = 16 * MIB
+_DAMAGE = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError),
+    TooLargeError,
+)
 
 
 def unpack(archive: Path, root: Path, name: str, on_progress: OnProgress = silent) -> None:
@@ -60,25 +67,26 @@ def safe_member(member: str, archive: str, top: str = "") -> PurePosixPath:
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
     """Name and content of every file, and how far into the archive it was found, in bytes."""
     with archive.open("rb") as raw:
+        packed = archive.stat().st_size
         if zipfile.is_zipfile(raw):
-            with zipfile.ZipFile(raw) as content:
-                for entry in content.infolist():
+            with open_zip(raw) as content:
+                entries = content.infolist()
+                check_ratio(packed, sum(entry.file_size for entry in entries))
+                for entry in entries:
                     if stat.S_ISLNK(entry.external_attr >> 16):
                         raise _no_file(archive, entry.filename)
                     if not entry.is_dir():
                         with content.open(entry) as file:
                             yield entry.filename, file, entry.header_offset
             return
-        raw.seek(0)
-        with tarfile.open(fileobj=raw) as content:
-            for member in content:
+        with _open_tar(raw) as content:
+            for member in _checked(content, packed):
                 if member.isdir():
                     continue
                 plain = content.extractfile(member) if member.isreg() else None
                 if plain is None:
                     raise _no_file(archive, member.name)
                 yield member.name, plain, raw.tell()
-            _read_to_end(content)
 
 
 def _no_file(archive: Path, member: str) -> ArtifactError:
@@ -87,20 +95,55 @@ def _no_file(archive: Path, member: str) -> ArtifactError:
     )
 
 
-def _read_to_end(tar: tarfile.TarFile) -> None:
-    """The sum over a compressed archive comes after the end of the tar within it."""
+class _Bounded:
+    """A file of which no more is read at once than may be held: tarfile takes names of any
+    length."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        check_held(size, "a part of it")
+        return self._file.read(size)
+
+
+def _open_tar(raw: IO[bytes]) -> tarfile.TarFile:
+    """Plain, or packed by gzip."""
+    raw.seek(0)
+    packed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    plain = gzip.GzipFile(fileobj=raw) if packed else raw
+    return tarfile.open(fileobj=_Bounded(plain), mode="r:")  # type: ignore[arg-type, call-overload]
+
+
+def _checked(tar: tarfile.TarFile, packed: int) -> Iterator[tarfile.TarInfo]:
+    """Its members, and then all that follows, as long as that does not grow beyond what an archive
+    of this many bytes may become."""
+    for count, member in enumerate(tar, start=1):
+        check_members(count)
+        # Before tarfile reads over its content; one with holes would be as large as it claims.
+        check_ratio(packed, member.offset_data + member.size)
+        if member.issparse():
+            raise TooLargeError(f"its member {member.name} has holes")
+        yield member
+        # Those that were read would stay in memory.
+        tar.members = []  # type: ignore[attr-defined]
+    # The sum over a compressed archive comes after the end of the tar within it.
+    end = tar.fileobj.tell() if tar.fileobj else 0
     while tar.fileobj and tar.fileobj.read(1 << 20):
-        pass
+        check_held(tar.fileobj.tell() - end, "what follows its end", _TAIL_MAX)
 
 
 def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
     """Those files of a tar that are named, in one pass and without unpacking it; what tarfile and
     gzip raise for a damaged one is the caller's."""
-    found = {}
-    with tarfile.open(archive) as content:
-        for member in content:
+    found: dict[str, bytes] = {}
+    with archive.open("rb") as raw, _open_tar(raw) as content:
+        for member in _checked(content, archive.stat().st_size):
             file = content.extractfile(member) if member.name in names else None
             if file is not None:
+                held = sum(map(len, found.values())) + member.size
+                check_held(held, "what is read of it", DATA_MAX)
                 found[member.name] = file.read()
-        _read_to_end(content)
     return found

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
-from snapcli.errors import ArtifactError, ConfigError
+from snapcli import stored
+from snapcli.errors import ConfigError
+from snapcli.limits import DATA_MAX
+from snapcli.stored import reading
 
 Arrays = dict[str, np.ndarray]
 DIVISIONS = ("train", "dev", "test")
@@ -14,18 +16,8 @@ DIVISIONS = ("train", "dev", "test")
 def read_npz(path: Path, hint: str) -> Arrays:
     """All arrays by name; hint: what the file has to hold. Objects are refused, as they could run
     code."""
-    try:
-        with path.open("rb") as raw:
-            if raw.read(2) != b"PK":
-                raise ValueError("it is no .npz")
-        content = np.load(path, allow_pickle=False)
-        if not isinstance(content, NpzFile):
-            raise ValueError("it holds a single array")
-        with content as file:
-            return {name: np.asarray(file[name]) for name in file.files}
-    except Exception as error:  # zip, zlib and numpy raise what their parts raise
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise ArtifactError(f"{path} cannot be read: {reason}", hint) from None
+    with reading(path, hint):
+        return stored.read_npz(path, DATA_MAX)
 
 
 def one_for_each(y: np.ndarray, count: int, where: str) -> np.ndarray:

@@ -1,18 +1,17 @@
 """The published image formats: idx.gz, CIFAR's pickles in a tar, SVHN's .mat, -C's .npy."""
 
-import gzip
-import io
 import math
-import pickle
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.data.files.archive import read_members
+from snapcli.data.images.batches import read_batch
+from snapcli.data.images.mat import check_mat
 from snapcli.errors import ArtifactError
+from snapcli.limits import read_bytes, unpacked
 
 _AGAIN = "Remove it: snap fetches it again when it is needed."
 
@@ -20,8 +19,8 @@ _AGAIN = "Remove it: snap fetches it again when it is needed."
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """An idx file of bytes, plain or gzipped: uint8 with this many axes."""
     try:
-        raw = path.read_bytes()
-        data = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        raw = read_bytes(path)
+        data = unpacked(raw) if raw[:2] == b"\x1f\x8b" else raw
         if len(data) < 4 or data[:3] != b"\x00\x00\x08":
             raise ValueError("it is no idx file of bytes")
         if data[3] != axes:
@@ -33,25 +32,6 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
         return np.frombuffer(data, np.uint8, offset=header).reshape(shape).copy()
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ArtifactError(f"{path} cannot be read: {_reason(error)}", _AGAIN) from None
-
-
-class _ArraysOnly(pickle.Unpickler):
-    """A pickle may run any code; one of CIFAR needs nothing but numpy arrays."""
-
-    _ALLOWED = frozenset(
-        {
-            ("numpy.core.multiarray", "_reconstruct"),
-            ("numpy._core.multiarray", "_reconstruct"),
-            ("numpy", "ndarray"),
-            ("numpy", "dtype"),
-            ("_codecs", "encode"),
-        }
-    )
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in self._ALLOWED:
-            raise pickle.UnpicklingError(f"it names {module}.{name}")
-        return super().find_class(module, name)
 
 
 def read_cifar10(folder: Path) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.int64]]]:
@@ -75,9 +55,7 @@ def read_cifar10(folder: Path) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.
 def _batch(files: dict[str, bytes], name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     if name not in files:
         raise ValueError(f"it has no {name}")
-    content = _ArraysOnly(io.BytesIO(files[name]), encoding="bytes").load()
-    planes = np.asarray(content[b"data"], np.uint8).reshape(-1, 3, 32, 32)
-    labels = np.asarray(content[b"labels"], np.int64)
+    planes, labels = read_batch(files[name])
     if len(labels) != len(planes):
         raise ValueError(f"{name} has {len(planes)} images but {len(labels)} labels")
     if not np.isin(labels, np.arange(10)).all():
@@ -96,6 +74,7 @@ def read_svhn(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     from scipy.io import loadmat
 
     try:
+        check_mat(path)
         content = loadmat(path, variable_names=["X", "y"])
         images = np.ascontiguousarray(content["X"].transpose(3, 0, 1, 2), np.uint8)
         labels = content["y"].reshape(-1).astype(np.int64) % 10

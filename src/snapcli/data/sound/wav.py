@@ -13,10 +13,12 @@ from scipy.io import wavfile
 from scipy.signal import resample_poly
 
 from snapcli.errors import ArtifactError
+from snapcli.limits import MIB, TooLargeError, read_bytes
 
 Signal = NDArray[np.float32]
 
 _BYTE_ORDER = {b"RIFF": "<", b"RIFX": ">"}
+_BYTES_MAX, _SECONDS_MAX, _RATES = 128 * MIB, 3600, (100, 384_000)
 # warnings.catch_warnings swaps a list that all threads share.
 _ONE_AT_A_TIME = Lock()
 
@@ -30,7 +32,10 @@ def _unreadable(path: Path, reason: str) -> ArtifactError:
 def _unit(samples: np.ndarray) -> np.ndarray:
     """Samples of any type in [-1, 1]; scipy gives 24 bits as the upper ones of 32."""
     if samples.dtype == np.uint8:
-        return (samples.astype(np.float32) - 128.0) / 128.0
+        unit = samples.astype(np.float32)
+        unit -= 128.0
+        unit /= 128.0
+        return unit
     if np.issubdtype(samples.dtype, np.signedinteger):
         return samples / np.float32(2.0 ** (8 * samples.itemsize - 1))
     return np.clip(samples, -1.0, 1.0)
@@ -50,9 +55,11 @@ def read_wav(path: Path) -> tuple[int, Signal]:
     a missing file to a compressed one, raises ArtifactError.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, _BYTES_MAX)
     except OSError as error:
         raise _unreadable(path, error.strerror or "the system refuses") from error
+    except TooLargeError as error:
+        raise _unreadable(path, str(error)) from error
     if not content:
         raise _unreadable(path, "it is empty")
     promised = 8 + int.from_bytes(content[4:8], "little")
@@ -67,6 +74,11 @@ def read_wav(path: Path) -> tuple[int, Signal]:
         raise _unreadable(path, "its header is damaged") from error
     if rate == 0 or samples.size == 0:
         raise _unreadable(path, "it holds no sound")
+    # Another rate is resampled: what that takes follows from the header.
+    if not _RATES[0] <= rate <= _RATES[1]:
+        raise _unreadable(path, f"its rate is {rate:,} Hz")
+    if len(samples) > _SECONDS_MAX * rate:
+        raise _unreadable(path, f"it has {len(samples) / rate / 60:,.0f} minutes")
     if not np.isfinite(samples).all():
         raise _unreadable(path, "it holds samples that are not finite")
     unit = _unit(samples)

@@ -319,7 +319,7 @@ class Runs:
 def test_objects_are_refused_and_do_not_run(tmp_path: Path, place: str) -> None:
     evil = np.array([Runs(tmp_path / "ran")] * 60, dtype=object)
     path = npz(tmp_path, **{"x": inputs(), place: evil})
-    refused(ArtifactError, "cannot be read: Object arrays", path, SIGNED)
+    refused(ArtifactError, "cannot be read: it holds objects", path, SIGNED)
     assert not (tmp_path / "ran").exists()
 
 

@@ -655,7 +655,7 @@ class Runs:
 def test_objects_are_refused_and_do_not_run(tmp_path: Path, place: str) -> None:
     evil = np.array([Runs(tmp_path / "ran")] * N, dtype=object)
     path = npz(tmp_path, **{**arrays(), place: evil})
-    refused(path, ArtifactError, "cannot be read: Object arrays", "without objects")
+    refused(path, ArtifactError, "cannot be read: it holds objects", "without objects")
     assert not (tmp_path / "ran").exists()
 
 
