@@ -1,7 +1,5 @@
 """A run or a model from somebody else, through the program: nothing of it runs."""
 
-import hashlib
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -30,23 +28,6 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNAP_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def rehashed(run: Path) -> None:
-    """The manifest of a run as if every file had been so from the start."""
-    path = run / "run.json"
-    manifest = json.loads(path.read_text())
-    digests: dict[str, str] = {}
-    for stage, record in manifest["stages"].items():
-        record["outputs"] = {
-            name: hashlib.sha256((run / name).read_bytes()).hexdigest()
-            for name in record["outputs"]
-        }
-        outputs = json.dumps(record["outputs"], sort_keys=True).encode()
-        digests[stage] = hashlib.sha256(outputs).hexdigest()
-    for record in manifest["stages"].values():
-        record["inputs"] = {before: digests[before] for before in record["inputs"]}
-    path.write_text(json.dumps(manifest))
-
-
 def told(outcome: Outcome, code: int) -> tuple[str, str]:
     assert outcome.code == code, outcome.err
     assert not TRACE.exists()
@@ -71,7 +52,7 @@ def test_a_run_whose_model_holds_code(command: str, workspace: Workspace) -> Non
     path = workspace.run / "train" / "model.keras"
     shutil.copyfile(path, "good.keras")
     changed_keras(Path("good.keras"), path, in_every_activation)
-    rehashed(workspace.run)
+    workspace.rehash()
     error, hint = told(workspace.snap(command), ARTIFACT)
     assert "model.keras" in error
     assert "What a run holds is not run" in hint
@@ -92,7 +73,7 @@ def test_a_changed_rank_builds_nothing(workspace: Workspace) -> None:
         arrays = dict(found)
     arrays["0.rank"] = arrays["0.rank"] + 64
     np.savez(path, **arrays)  # type: ignore[arg-type]
-    rehashed(workspace.run)
+    workspace.rehash()
     shutil.rmtree(workspace.run / "export-c")
     error, hint = told(workspace.snap("export-c"), ARTIFACT)
     assert "heads_int8.npz" in error
@@ -114,7 +95,7 @@ REPORTS = {
 def test_reports_that_are_none(name: str, workspace: Workspace) -> None:
     for content in ("[]", "{}", '{"report": 1}', "NaN", "[" * 100_000, "\xff"):
         (workspace.run / name).write_bytes(content.encode("latin-1"))
-        rehashed(workspace.run)
+        workspace.rehash()
         error, _ = told(workspace.snap(REPORTS[name]), ARTIFACT)
         assert Path(name).name in error
 
@@ -152,5 +133,5 @@ def test_a_run_cannot_permit_itself(workspace: Workspace) -> None:
     config.write_text(config.read_text() + "\n[attach]\nallow_code = true\n")
     shutil.copyfile(workspace.run / "train/model.keras", "good.keras")
     changed_keras(Path("good.keras"), workspace.run / "train/model.keras", in_every_activation)
-    rehashed(workspace.run)
+    workspace.rehash()
     told(workspace.snap("calibrate"), ARTIFACT)

@@ -32,10 +32,11 @@ from snapcli.graph.foreign import classifier
 from snapcli.graph.monitor import CALIBRATION_FILE, DeviceScores, Monitor
 from snapcli.graph.schema import OPERATORS
 from snapcli.heads.quantize import quantize_head
-from snapcli.runs import Run, create_run, open_run, read_json, write_json
+from snapcli.runs import Run, create_run, open_run, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.stages.export_tflm import TflmReport, export_tflm, write_tflm
+from snapcli.stored import read_json
 from snapcli.targets import load_target
 from tests.conftest import Workspace, need, snap
 from tests.unit.tiny_foreign import foreign_tflite

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapcli.errors import UsageError
-from snapcli.usercode import import_from
+from snapcli.usercode import ALLOW_CODE, import_from
 
 
 def shown(value: Any) -> str:
@@ -23,7 +23,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ALLOW_CODE = "If you trust where it comes from: --allow-code (its code then runs here)."
 # Libraries whose classes the lists below name; files of Keras 2 say keras, too.
 _PACKAGES = ("keras", "tf_keras")
 _MODELS = "Functional Model Sequential"

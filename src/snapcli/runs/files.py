@@ -1,7 +1,6 @@
 """Files that are replaced as a whole, and what the file system refuses."""
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -40,15 +39,6 @@ def json_writer(value: Any) -> Writer:
         path.write_text(dumps(value) + "\n")
 
     return write
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        raise ArtifactError(
-            f"{path} cannot be read", "Run the stage that wrote it again."
-        ) from None
 
 
 def sha256(path: Path) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from snapcli.errors import ArtifactError
-from snapcli.runs import MANIFEST, Run, create_run, json_writer, read_json
+from snapcli.runs import MANIFEST, Run, create_run, json_writer
+from snapcli.stored import read_json
 
 ROOM = str(Path(sys.modules["snapcli.runs"].__path__[0]))
 # What Python tells of before it asks the kernel.

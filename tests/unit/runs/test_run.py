@@ -21,10 +21,10 @@ from snapcli.runs import (
     json_writer,
     new_run,
     open_run,
-    read_json,
     sha256,
     write_json,
 )
+from snapcli.stored import read_json
 from snapcli.used import note
 
 
@@ -552,14 +552,6 @@ def test_json_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(OSError, match="space"):
             write_json(path, {"n": 2})
     assert read_json(path) == {"n": 1}
-
-
-def test_json_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "value.json"
-    for content in (b"{", b"\xff\xfe"):
-        path.write_bytes(content)
-        with pytest.raises(ArtifactError, match=r"value\.json cannot be read"):
-            read_json(path)
 
 
 def attached(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

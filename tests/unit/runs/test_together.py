@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from snapcli.errors import ArtifactError
-from snapcli.runs import Run, create_run, read_json
+from snapcli.runs import Run, create_run
 from snapcli.runs.lock import Lock
+from snapcli.stored import read_json
 
 # Each process makes its own stage again and again; what it has recorded has to stay.
 WRITES = """
@@ -138,6 +139,7 @@ HOLDS = """
 import sys
 from pathlib import Path
 from snapcli.runs.lock import Lock
+from snapcli.stored import read_json
 path, sys.argv = Path(sys.argv[1]), ["/usr/bin/snap", "bench", "--limit"]
 with Lock(path).held():
     print("held", flush=True)
