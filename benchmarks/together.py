@@ -3,8 +3,8 @@
     make together                                           # trains a digits run first
     python benchmarks/together.py --run runs/digits-001 --pairs 1000 --rewrites 1000 --opens 10000
 
-Each pair is two of export-c for two targets and report, in processes of their own that start at
-the same moment. Afterwards the manifest must hold the record of both, as they were made in this
+Each pair is two of report and export-c (for TFLite-Micro, which compiles least, and two targets),
+in processes of their own that start at the same moment. Afterwards the manifest must hold the record of both, as they were made in this
 round, and every stage must be whole. Then one process rewrites a stage while two others open the
 run and look at every stage: none may ever look damaged.
 """
@@ -32,8 +32,8 @@ from snapcli.runs import Run
 
 FORK = multiprocessing.get_context("fork")
 COMMANDS = {
-    "export-c/qemu-m4": ("export-c", "--target", "qemu-m4"),
-    "export-c/qemu-m7": ("export-c", "--target", "qemu-m7"),
+    "export-tflm/qemu-m4": ("export-c", "--runtime", "tflm", "--target", "qemu-m4"),
+    "export-tflm/qemu-m7": ("export-c", "--runtime", "tflm", "--target", "qemu-m7"),
     "report": ("report",),
 }
 
