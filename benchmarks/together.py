@@ -4,9 +4,10 @@
     python benchmarks/together.py --run runs/digits-001 --pairs 1000 --rewrites 1000 --opens 10000
 
 Each pair is two of report and export-c (for TFLite-Micro, which compiles least, and two targets),
-in processes of their own that start at the same moment. Afterwards the manifest must hold the record of both, as they were made in this
-round, and every stage must be whole. Then one process rewrites a stage while two others open the
-run and look at every stage: none may ever look damaged.
+in processes of their own that start at the same moment. Afterwards the manifest must hold the
+record of both, as they were made in this round, and every stage must be whole. Then one process
+rewrites a stage while two others open the run and look at every stage: none may ever look
+damaged.
 """
 
 import io
