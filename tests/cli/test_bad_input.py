@@ -522,7 +522,7 @@ def test_no_compiler(workspace: Workspace, only: Callable[..., None]) -> None:
 
 
 def test_no_emulator(workspace: Workspace, only: Callable[..., None]) -> None:
-    only(toolchain.GCC, toolchain.SIZE, toolchain.OBJCOPY)
+    only(toolchain.GCC, toolchain.SIZE, toolchain.OBJCOPY, toolchain.OBJDUMP)
     for command in ("flash", "bench"):
         message, hint = refused(workspace, TOOLCHAIN, command)
         assert toolchain.QEMU in message

@@ -6,11 +6,16 @@ import shutil
 import pytest
 
 from snapcli import stack, toolchain
+from snapcli.config import CMSIS_NN, REFERENCE, SNAP
+from snapcli.emit import build_program, emit_model
 from snapcli.errors import ConfigError, ToolchainError
 from snapcli.stack import EXCEPTION_BYTES, Code, checked_stack, stack_bound
+from snapcli.stages.export_c import kernel_files, kernel_set, write_texts
+from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target, target_names
 
 from .firmware import tiny_model
+from .tiny_monitor import random_inputs, tiny_monitor
 
 needs_gcc = pytest.mark.skipif(
     shutil.which(toolchain.GCC) is None, reason=f"{toolchain.GCC} is not installed"
@@ -260,3 +265,21 @@ def test_the_compiler_and_the_code_agree_about_every_frame(tmp_path, target) -> 
     compiled = {f.name: f.pushed for f in found if f.name in told and f.name != "fault_entry"}
     assert len(compiled) > 50
     assert compiled == {name: told[name] for name in compiled}
+
+
+@needs_gcc
+@pytest.mark.parametrize("target", ["qemu-m4", "big-mcu-tcm"])
+@pytest.mark.parametrize("kernels_name", [SNAP, REFERENCE, CMSIS_NN])
+def test_every_kernel_set_has_a_bound(tmp_path, request, kernels_name, target) -> None:
+    folder = request.getfixturevalue("cmsis_nn") if kernels_name == CMSIS_NN else None
+    kernels, library = kernel_set(kernels_name, folder)
+    monitor = tiny_monitor()
+    program = build_program(monitor.body.graph, monitor.body, kernels)
+    files = emit_model(program, monitor, random_inputs(1)).files
+    write_texts({**files, **kernel_files(library, files)}, tmp_path)
+    sources, include_dirs = exported_sources(tmp_path)
+    sources += toolchain.app_sources()
+    built = toolchain.build(load_target(target), sources, include_dirs, {}, tmp_path / "out")
+    bound = stack_bound(built.code)
+    assert "snap_model_profile" in bound.path
+    assert 400 < bound.bytes < 1000

@@ -11,6 +11,7 @@ from snapcli import toolchain
 from snapcli.errors import ToolchainError
 from snapcli.flashers import drive as drive_module
 from snapcli.runs import create_run, write_json
+from snapcli.stack import ROOTS, Code
 from snapcli.targets import Target
 from tests.conftest import Outcome, Workspace
 from tests.fake_board import F767, OTHER, SERIAL, Desk, lay_out
@@ -19,6 +20,10 @@ from tests.fake_board.firmware import firmware
 MODEL = "0123456789abcdef"
 TARGET = ("--target", "small-mcu")
 DEVICE, CHECK = 6, 7
+# Of a program that calls nobody.
+CODE = "".join(
+    f"{0x1000 * (i + 1):08x} g     F .text\t00000004 {name}\n" for i, name in enumerate(ROOTS)
+)
 
 
 def built(
@@ -44,6 +49,7 @@ def built(
         sections={".text": len(data)},
         image_bytes=len(data),
         image_crc=zlib.crc32(data),
+        code=Code(CODE, "", ""),
     )
 
 
