@@ -12,6 +12,7 @@ import pytest
 from snapcli.graph import read_tflite
 from snapcli.graph.foreign import classifier, logits_of
 from tests.conftest import Outcome, Workspace, need, snap
+from tests.e2e.test_hostile import rehashed
 from tests.golden import tflite_op as op
 from tests.unit.tiny_foreign import float_ended_tflite, foreign_tflite
 from tests.unit.tiny_monitor import random_inputs
@@ -169,19 +170,24 @@ def test_scores_are_not_paired_with_other_data(
 
 
 def test_scores_of_other_conditions_ask_for_another_attach(
-    space: Workspace, attached: dict, monkeypatch: pytest.MonkeyPatch
+    space: Workspace, attached: dict, tmp_path: Path
 ) -> None:
     """As those that an older snap kept of a data set whose severities it counted otherwise."""
-
-    def other(*_: object) -> None:
-        raise KeyError("test/fog/3/logits")
-
-    monkeypatch.setattr("snapcli.stages.calibrate_attached._load", other)
-    before = space.content()
-    refused = space.snap("calibrate")
+    copied = space.copy(tmp_path / "runs")
+    path = copied.run / "attach" / "scores.npz"
+    with np.load(path) as found:
+        arrays = dict(found)
+    name = next(iter(arrays))
+    arrays[f"other/{name}"] = arrays.pop(name)
+    np.savez(path, **arrays)
+    rehashed(copied.run)
+    before = copied.content()
+    refused = copied.snap("calibrate")
     assert refused.code == 4
-    assert "snap attach" in refused.error()[1]
-    assert space.content() == before
+    message, hint = refused.error()
+    assert "scores.npz" in message
+    assert "snap attach" in hint
+    assert copied.content() == before
 
 
 def test_methods_are_priced_but_for_those_that_would_have_to_be_trained(

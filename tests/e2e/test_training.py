@@ -494,7 +494,7 @@ def test_a_damaged_checkpoint_is_refused(uninterrupted: Workspace, tmp_path: Pat
     outcome = workspace.snap("train", "--resume")
     assert outcome.code == 4
     message, hint = outcome.error()
-    assert "checkpoint.npz is damaged" in message
+    assert "checkpoint.npz cannot be read" in message
     assert "snap train" in hint
     assert workspace.content() == before
 
