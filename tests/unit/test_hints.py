@@ -18,15 +18,15 @@ ODD = "a b'c\"$(touch x)"
 # In front of a value: a program with its arguments, or an option.
 _TYPED = re.compile(r"(--[a-z-]+[ =]|\b(ls|cd|rm|cp|mv|cat|tar|unzip|pip install|Run:|then:) )$")
 _QUOTED = re.compile(
-    r"^(shlex\.(quote|join)\(|.*\b(remedy|next_command|_command|install_command)\b)"
+    r"^(shlex\.(quote|join)\(|.*\b(shlex\.quote|remedy|next_command|_command|install_command)\b)"
 )
 # Names and numbers of ours, and words that were quoted above.
 _PLAIN = {
     *("head", "max_overhead", "name", "fitting", "', '.join(_IMAGE)", "target.name"),
     *("place", "source", "taps", "command", "later", "value"),
 }
-# What starts programs, and somebody else's rooms.
-_ELSEWHERE = {"toolchain.py", "runs.py"}
+# What starts programs.
+_ELSEWHERE = {"toolchain.py"}
 
 
 def unquoted(tree: ast.AST) -> list[str]:

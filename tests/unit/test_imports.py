@@ -201,7 +201,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...], set[str]]] = {
     "JSON": (
         ("json.loads", "json.load"),
         (),
-        {"stored/values.py", "models/saved_file.py", "runs.py"},
+        {"stored/values.py", "models/saved_file.py", "runs/lock.py", "runs/manifest.py"},
     ),
 }
 OUTSIDE = [

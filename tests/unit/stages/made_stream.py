@@ -15,7 +15,9 @@ from snapcli.stages.stream import SCHEMA, StreamReport
 
 def flash_report(target: str, flash_bytes: int = 1000, ram_bytes: int = 100) -> FlashReport:
     size = ImageSize(flash_bytes, ram_bytes)
-    return FlashReport("tiny-001", target, "P", "with_heads.elf", size, size, 2000, 200, 7, True)
+    return FlashReport(
+        "tiny-001", target, "P", "with_heads.elf", size, size, 2000, 200, 100, 7, True
+    )
 
 
 def stream_files(

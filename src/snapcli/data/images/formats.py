@@ -11,8 +11,9 @@ from snapcli.data.files.archive import read_members
 from snapcli.data.images.batches import read_batch
 from snapcli.data.images.mat import check_mat
 from snapcli.errors import ArtifactError
-from snapcli.limits import read_bytes, unpacked
+from snapcli.limits import MIB, read_bytes, unpacked
 
+_IDX_MAX = 128 * MIB  # of MNIST the largest has 47
 _AGAIN = "Remove it: snap fetches it again when it is needed."
 
 
@@ -20,7 +21,7 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """An idx file of bytes, plain or gzipped: uint8 with this many axes."""
     try:
         raw = read_bytes(path)
-        data = unpacked(raw) if raw[:2] == b"\x1f\x8b" else raw
+        data = unpacked(raw, _IDX_MAX) if raw[:2] == b"\x1f\x8b" else raw
         if len(data) < 4 or data[:3] != b"\x00\x00\x08":
             raise ValueError("it is no idx file of bytes")
         if data[3] != axes:
