@@ -24,7 +24,9 @@ class OpenOcd:
         return toolchain.remedy(toolchain.OPENOCD)
 
     def find(self) -> list[Probe]:
-        return [Probe(link.serial, f"ST-LINK at {link.port}") for link in stlinks() if link.serial]
+        # It becomes part of a script of OpenOCD's.
+        known = (link for link in stlinks() if link.serial.isalnum())
+        return [Probe(link.serial, f"ST-LINK at {link.port}") for link in known]
 
     def identify(self, probe: Probe) -> Part:
         said = self._run(

@@ -129,9 +129,9 @@ def test_tables_of_ablations_whatever_they_hold(tmp_path: Path) -> None:
     table: dict[str, Any] = {"title": "Ranks", "columns": [], "rows": []}
     table["columns"] = [{"title": "rank", "better": ""}, {"title": "gain", "better": "higher"}]
     table["rows"] = [{"rank": 0, "gain": None}]
-    with run.write("ablate", ("train",)) as out:
-        write_json(out / "rank.json", table)
-        write_json(out / "taps.json", {**table, "title": "Which taps"})
+    for kind, title in (("rank", "Ranks"), ("taps", "Which taps")):
+        with run.write(f"ablate/{kind}", ("train",)) as out:
+            write_json(out / f"{kind}.json", {**table, "title": title})
     text = Path(report(run).page).read_text()
     assert "<h4>Ranks</h4>" in text
     assert "<h4>Which taps</h4>" in text
