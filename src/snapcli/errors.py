@@ -9,6 +9,11 @@ def sentences(*hints: str | None) -> str:
     return " ".join(hint if hint.endswith(".") else f"{hint}." for hint in hints if hint)
 
 
+def shown(value: object) -> str:
+    """What stands in a file, fit for one line of a message."""
+    return "".join(c if c.isprintable() else "?" for c in str(value)[:80])
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint for a name that does not exist: the one that was probably meant, or all."""
     candidates = list(known)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapcli.errors import ConfigError, SnapError, UsageError
+from snapcli.errors import ConfigError, SnapError, UsageError, shown
 from snapcli.trusted import is_trusted, trust
 
 ALLOW_CODE = "If you trust where it comes from: --allow-code (its code then runs here)."
@@ -86,8 +86,7 @@ def user_function(name: str) -> Callable[..., Any]:
 def _check_permission(name: str) -> None:
     file = _permission.named_by.get(name)
     if file and not _permission.everything and not is_trusted(_digest(name)):
-        shown = "".join(c if c.isprintable() else "?" for c in name[:80])
-        raise UsageError(f"{file} names {shown}, Python code that would run here", ALLOW_CODE)
+        raise UsageError(f"{file} names {shown(name)}, Python code that would run here", ALLOW_CODE)
 
 
 def _digest(name: str) -> str:

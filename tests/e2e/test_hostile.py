@@ -1,12 +1,16 @@
 """A run or a model from somebody else, through the program: nothing of it runs."""
 
 import shutil
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from snapcli import toolchain
+from snapcli.targets import load_target
 from tests.conftest import Outcome, Workspace, need, snap
 from tests.unit.models.hostile import (
     CHANGES,
@@ -135,3 +139,50 @@ def test_a_run_cannot_permit_itself(workspace: Workspace) -> None:
     changed_keras(Path("good.keras"), workspace.run / "train/model.keras", in_every_activation)
     workspace.rehash()
     told(workspace.snap("calibrate"), ARTIFACT)
+
+
+# ---- Images and C of a run -----------------------------------------------------------
+
+# Asks the debugger, if there is one, to run a command (Arm's semihosting, SYS_SYSTEM).
+ESCAPES = """
+    .syntax unified
+    .thumb
+    .word 0x20001000, start + 1
+start: movs r0, #0x12
+    ldr r1, =block
+    bkpt 0xab
+    b .
+    .align 2
+block: .word command, {length}
+command: .asciz "{command}"
+"""
+
+
+@pytest.mark.parametrize("escapes", [False, True])
+def test_an_image_of_a_run_cannot_reach_this_machine(tmp_path: Path, escapes: bool) -> None:
+    need(compiler=True, emulator=True)
+    target, mark = load_target("qemu-m4"), tmp_path / "ran"
+    command = f"touch {mark}"
+    (tmp_path / "a.s").write_text(ESCAPES.format(command=command, length=len(command)))
+    link = ["-nostdlib", "-Wl,-Ttext=0,-e,start"]
+    subprocess.run(
+        [toolchain.GCC, *target.cpu_flags, *link, "a.s", "-o", "a.elf"], cwd=tmp_path, check=True
+    )
+    if escapes:  # that it would, if it could
+        machine = ["-M", toolchain.emulated_machine(target), "-nographic", "-semihosting"]
+        process = subprocess.Popen([toolchain.QEMU, *machine, "-kernel", str(tmp_path / "a.elf")])
+    else:
+        process = toolchain.start_emulator(target, tmp_path / "a.elf")
+    until = time.monotonic() + (60 if escapes else 2)
+    while not mark.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    assert mark.exists() == escapes
+
+
+def test_what_somebody_put_beside_the_c_is_not_compiled(workspace: Workspace) -> None:
+    need(compiler=True, emulator=True)
+    (workspace.run / "export-c" / "qemu-m4" / "extra.c").write_text("#error compiled\n")
+    outcome = workspace.snap("flash", "--target", "qemu-m4")
+    assert outcome.code == 0, outcome.err

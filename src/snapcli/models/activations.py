@@ -75,9 +75,7 @@ def load_model(path: Path) -> Any:
         model = load_ours(path)
     except UsageError as error:
         # A run may come from somebody else.
-        raise ArtifactError(
-            error.message, "What a run holds is not run. Train it here: snap train --allow-code"
-        ) from None
+        raise ArtifactError(error.message, error.hint) from None
     except ConfigError as error:
         raise ArtifactError(error.message, "Run: snap train") from None
     if not isinstance(model.output, dict) or LOGITS not in model.output:

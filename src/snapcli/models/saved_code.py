@@ -10,13 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, shown
 from snapcli.usercode import ALLOW_CODE, import_from
-
-
-def shown(value: Any) -> str:
-    """What stands in a file, fit for one line of a message."""
-    return "".join(c if c.isprintable() else "?" for c in str(value)[:80])
 
 
 def words(text: str) -> frozenset[str]:

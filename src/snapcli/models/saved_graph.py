@@ -8,9 +8,10 @@ both halves of this rule are listed.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from snapcli.errors import UsageError
+from snapcli.errors import UsageError, shown
 from snapcli.limits import check_shape
-from snapcli.models.saved_code import ALLOW_CODE, shown, words
+from snapcli.models.saved_code import words
+from snapcli.usercode import ALLOW_CODE
 
 # With a state, but one inside of the model: variables, random numbers, calls.
 _STATES = words("""

@@ -9,7 +9,7 @@ from snapcli.runs.files import (
     write_json,
 )
 from snapcli.runs.lock import OnWait, unheard
-from snapcli.runs.manifest import MANIFEST, SCHEMA, STAGES, folder_of
+from snapcli.runs.manifest import MANIFEST, SCHEMA, STAGES, folder_of, is_path
 from snapcli.runs.place import create_run, new_run, open_run
 from snapcli.runs.run import CHECKPOINT, DEFAULT_RUNS_DIR, Run, StageState
 from snapcli.runs.swap import settled, swapped, temporary_for
@@ -27,6 +27,7 @@ __all__ = [
     "create_run",
     "disk_errors",
     "folder_of",
+    "is_path",
     "json_writer",
     "new_run",
     "open_run",

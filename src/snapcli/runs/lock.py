@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from snapcli.errors import ArtifactError
+from snapcli.errors import ArtifactError, shown
 
 OnWait = Callable[[str], None]
 """Told once, in one line, when a wait has taken a second."""
@@ -60,8 +60,8 @@ class Lock:
 
     @contextmanager
     def free(self, on_wait: OnWait = unheard) -> Iterator[None]:
-        """Nobody takes it while the block reads. No file, or none for us: nobody ever wrote, or
-        nobody who could be waited for."""
+        """Nobody takes it while the block reads. Where there is no lock yet, or none that we may
+        read, there is nobody to wait for."""
         file = self._found() if self._file is None and not self.is_shared else None
         if file is None:
             yield
@@ -84,8 +84,10 @@ class Lock:
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 return _told(file)
+            except OSError:
+                pass  # a file system without locks: told when one is needed
         return None
 
     def _found(self) -> IO[Any] | None:
@@ -97,11 +99,10 @@ class Lock:
 
     def _opened(self) -> IO[Any]:
         folder = self.path.parent
+        for path, is_right in ((folder, Path.is_dir), (self.path, Path.is_file)):
+            if path.is_symlink() or (path.exists() and not is_right(path)):
+                raise ArtifactError(f"{path} is no lock of ours", "Remove it.")
         folder.mkdir(exist_ok=True)
-        if folder.is_symlink() or self.path.is_symlink():
-            raise ArtifactError(
-                f"{self.path} is a link", "Remove it: a run's locks are files of its own."
-            )
         return open(self.path, "r+", opener=_created)
 
 
@@ -143,14 +144,10 @@ def _told(file: IO[Any]) -> str:
         pid, host, command = int(found["pid"]), str(found["host"]), str(found["command"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"
-    place = "" if host == socket.gethostname() else f" on {_printable(host)}"
+    place = "" if host == socket.gethostname() else f" on {shown(host)}"
     gone = " (which has ended, but a process that it started holds on)"
     stale = not place and not _lives(pid)
-    return f"{_printable(command)}, process {pid}{place}{gone if stale else ''}"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text[:80])
+    return f"{shown(command)}, process {pid}{place}{gone if stale else ''}"
 
 
 def _lives(process: int) -> bool:

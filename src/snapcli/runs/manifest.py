@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from snapcli.errors import ArtifactError
+from snapcli.errors import ArtifactError, shown
 from snapcli.runs.files import write_json
 
 SCHEMA = 1
@@ -36,25 +36,23 @@ def read_manifest(root: Path) -> Manifest:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > _BYTES_MAX:
-            raise ValueError("no manifest of ours")
+            raise ValueError("it is a link, no file, or too large")
         manifest = json.loads(path.read_text())
         schema = manifest["schema"]
         # What another schema holds is not ours to judge.
         if not isinstance(schema, int):
-            raise ValueError("no schema of ours")
-        whole = schema != SCHEMA or all(
-            _is_stage(stage) and _is_record(stage, record)
-            for stage, record in manifest["stages"].items()
-        )
+            raise ValueError("its schema is no number")
+        # What another schema holds is not ours to judge.
+        for stage, record in manifest["stages"].items() if schema == SCHEMA else ():
+            _check_record(stage, record)
     except FileNotFoundError:
         raise ArtifactError(
             f"{root} is not a run directory: it has no {MANIFEST}",
             "Give a directory that snap train or attach made, for example runs/digits-001.",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        whole, schema = False, SCHEMA
-    if not whole:
-        raise ArtifactError(f"{path} cannot be read", "Start a new run: snap train") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        told = f": {error}" if type(error) is ValueError else ""
+        raise ArtifactError(f"{path} cannot be read{told}", "Start a new run: snap train") from None
     if schema != SCHEMA:
         raise ArtifactError(
             f"{path} has schema {schema}, this snap reads schema {SCHEMA}",
@@ -89,18 +87,34 @@ def _is_stage(name: str) -> bool:
     return bool(kind in _IN_PARTS and _NAME.fullmatch(part)) if slash else kind not in _IN_PARTS
 
 
-def _is_record(stage: str, record: dict[str, Any]) -> bool:
+def _check_record(stage: str, record: dict[str, Any]) -> None:
+    """Raises ValueError, or what a value of the wrong type raises."""
     inputs, outputs = record["inputs"], record["outputs"]
+    if not _is_stage(stage):
+        raise ValueError(f"it names the stage '{shown(stage)}'")
+    for before in inputs:
+        if not _may_read(stage, before):
+            raise ValueError(f"{stage} would read '{shown(before)}'")
+    for name in outputs:
+        if not is_path(name):
+            raise ValueError(f"{stage} names the file '{shown(name)}'")
     seed, argv = record.get("seed"), record.get("argv", [])
-    return (
-        all(_may_read(stage, before) for before in inputs)
-        and all(map(is_path, outputs))
-        and all(_DIGEST.fullmatch(digest) for digest in (*inputs.values(), *outputs.values()))
+    whole = (
+        all(_DIGEST.fullmatch(digest) for digest in (*inputs.values(), *outputs.values()))
         and (seed is None or type(seed) is int)
-        and isinstance(argv, list)
-        and all(isinstance(word, str) for word in argv)
-        and all(isinstance(record.get(key, {}), dict) for key in ("versions", "tools"))
+        and _are_words(argv)
+        and _are_words([*record.get("versions", {}).values()])
+        and all(
+            isinstance(tool["version"], str) and _are_words(tool["flags"])
+            for tool in record.get("tools", {}).values()
+        )
     )
+    if not whole:
+        raise ValueError(f"the record of {stage} is damaged")
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _may_read(stage: str, before: str) -> bool:

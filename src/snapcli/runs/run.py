@@ -5,9 +5,10 @@ is replaced as a whole, so a killed stage leaves nothing half-written. The manif
 sha256 of everything a stage read and wrote; that is how a missing, edited or outdated artifact
 is noticed before it does harm.
 
-Several processes may work on one run. Reading takes no lock and changes nothing. Making a stage
-takes the lock of that stage; to put it in place takes that of the run, for a moment, in which the
-manifest is read again: what others have recorded meanwhile stays.
+Several processes may work on one run. Reading changes nothing, and waits only where a stage is
+just being put in its place. Making a stage takes the lock of that stage; to put it in place takes
+that of the run, for a moment, in which the manifest is read again: what others have recorded
+meanwhile stays.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ from snapcli.runs.manifest import (
     write_manifest,
 )
 from snapcli.runs.numbers import next_number
-from snapcli.runs.swap import aside, settled, swapped, swept, temporary_for
+from snapcli.runs.swap import aside, brought_back, settled, swapped, swept, temporary_for
 from snapcli.versions import tools, versions
 
 CHECKPOINT = "checkpoint.npz"
@@ -311,7 +312,10 @@ class Run:
             return
         with disk_errors(self.root), self._locked():
             record = self.record(stage)
-            settled(final, new=record is None or not self._damage(stage, record))
+            if record is None or not self._damage(stage, record):
+                removed(aside(final))
+            elif not self._damage(stage, record, lies_aside=True):
+                brought_back(final)
             self._set_aside.discard(folder_of(stage))
 
     @contextmanager
@@ -353,11 +357,7 @@ class Run:
             swapped(temporary, final)
             self._put(stage, record)
         finally:
-            placed = not temporary.exists()
-            recorded = placed and self._is_recorded(stage, record["outputs"])
-            if placed and not recorded:
-                removed(final)
-            settled(final, new=recorded)
+            settled(temporary, final, self._is_recorded(stage, record["outputs"]))
 
     def _is_recorded(self, stage: str, outputs: dict[str, str]) -> bool:
         found = read_manifest(self.root)["stages"].get(stage)

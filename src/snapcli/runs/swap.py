@@ -4,6 +4,7 @@ Two renames cannot be one step. Between them the old folder lies aside, under a 
 a process that is killed there leaves it, and settled() ends what was begun.
 """
 
+import errno
 import os
 import re
 import tempfile
@@ -35,15 +36,28 @@ def swapped(temporary: Path, final: Path) -> None:
     temporary.chmod(0o755)
     old = aside(final)
     removed(old)
+    if old.exists():
+        raise OSError(errno.ENOTEMPTY, "cannot be removed", str(old))
     if final.exists() or final.is_symlink():
         final.rename(old)
     temporary.rename(final)
 
 
-def settled(final: Path, new: bool) -> None:
-    """Removes the old folder, or brings it back unless the new one counts."""
+def settled(temporary: Path, final: Path, counts: bool = True) -> None:
+    """Ends swapped(), however far it came: the old folder is removed, or comes back if the new one
+    is not in its place or does not count."""
+    placed = not temporary.exists()
+    if placed and not counts:
+        removed(final)
+    if not final.exists():
+        brought_back(final)
+    elif placed and counts:
+        removed(aside(final))
+
+
+def brought_back(final: Path) -> None:
+    """The old folder, if there is one, in its own place."""
     old = aside(final)
-    if not new and old.is_dir() and not old.is_symlink():
+    if old.is_dir() and not old.is_symlink():
         removed(final)
         old.rename(final)
-    removed(old)

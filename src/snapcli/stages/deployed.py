@@ -21,9 +21,10 @@ def deployed(run: Run) -> Deployed:
     """The monitor that quantize left, or the body of attach with what calibrate decided."""
     if not run.is_attached:
         folder = run.inputs("quantize")
-        return Deployed(load_monitor(folder), ("quantize",), folder)
+        hint = f"Run: {run.remedy('quantize')}"
+        return Deployed(load_monitor(folder, folder, hint), ("quantize",), folder)
     folder, decision = run.inputs("attach"), run.inputs("calibrate")
-    monitor = load_monitor(folder, decision)
+    monitor = load_monitor(folder, decision, f"Run: {run.remedy('calibrate')}")
     if monitor.decision.third != MAHALANOBIS:
         # attach cannot know whether a map will read it.
         monitor = replace(monitor, body=replace(monitor.body, distance=None))

@@ -33,7 +33,7 @@ from snapcli.emit.folder import (
     step_rows,
 )
 from snapcli.emit.snap import Snap
-from snapcli.errors import ArtifactError, ConfigError, ToolchainError
+from snapcli.errors import ArtifactError, ConfigError, ToolchainError, shown
 from snapcli.graph import read_tflite
 from snapcli.graph.graph import Tensor
 from snapcli.graph.monitor import Monitor
@@ -46,7 +46,7 @@ from snapcli.kernels import (
     snapuq_files,
 )
 from snapcli.limits import TooLargeError, read_bytes
-from snapcli.runs import Run, disk_errors, settled, swapped, temporary_for, write_json
+from snapcli.runs import Run, disk_errors, is_path, settled, swapped, temporary_for, write_json
 from snapcli.stages.dataset import run_dataset
 from snapcli.stages.deployed import deployed
 from snapcli.stored import read_as, read_json, reason
@@ -85,10 +85,14 @@ class Exported:
     """Of an ExportReport, what a build needs. model_id: 16 hex digits."""
 
     model_id: str
+    files: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if len(bytes.fromhex(self.model_id)) != _MODEL_ID_BYTES:
             raise ValueError(f"model_id is {self.model_id}")
+        for name in self.files:
+            if not is_path(name):
+                raise ValueError(f"it names the file '{shown(name)}'")
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ def export_model(
             try:
                 swapped(temporary, place)
             finally:
-                settled(place, new=not temporary.exists())
+                settled(temporary, place)
             return report
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

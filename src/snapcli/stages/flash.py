@@ -160,9 +160,12 @@ def _build(
 
 
 def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:
-    """(C files, include folders) of what export-c wrote, without its example."""
-    sources = [*folder.glob("*.c"), *(folder / KERNELS).rglob("*.c")]
-    return sorted(sources), sorted({path.parent for path in folder.rglob("*.h")})
+    """(C files, include folders) of what export-c wrote, without its example and without what
+    somebody has put beside it."""
+    files = [folder / name for name in read_as(folder / REPORT, Exported).files]
+    code = [path for path in files if path.suffix == ".c"]
+    sources = [path for path in code if folder == path.parent or folder / KERNELS in path.parents]
+    return sorted(sources), sorted({path.parent for path in files if path.suffix == ".h"})
 
 
 def prove_boot(target: Target, build: toolchain.Build, model_id: str) -> None:

@@ -41,6 +41,10 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "argv holds no text": {"train": record(argv=["snap", {"a": 1}])},
     "seed is no number": {"train": record(seed="1")},
     "tools are no names": {"train": record(tools=["gcc"])},
+    "a tool is a number": {"train": record(tools={"gcc": 5})},
+    "a version is a number": {"train": record(tools={"gcc": {"version": 5, "flags": []}})},
+    "a flag is a list": {"train": record(tools={"gcc": {"version": "5", "flags": [["-O2"]]}})},
+    "versions are lists": {"train": record(versions={"numpy": [1]})},
     "inputs are a list": {"train": record(inputs=["train"])},
     "a record is a text": {"train": "record"},
 }
@@ -73,6 +77,13 @@ def test_a_name_that_leads_elsewhere_is_refused(
     with pytest.raises(ArtifactError, match="cannot be read"):
         Run(run.root)
     assert snapshot(tmp_path) == before
+
+
+def test_the_name_that_is_wrong_is_told(run: Run) -> None:
+    stages = {"train": record(outputs={"../\x1bx": HASH})}
+    (run.root / MANIFEST).write_text(json.dumps({"schema": 1, "stages": stages}))
+    with pytest.raises(ArtifactError, match=r"cannot be read: train names the file '\.\./\?x'"):
+        Run(run.root)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from snapcli.errors import ArtifactError
 from snapcli.runs import MANIFEST, Run, create_run, json_writer
+from snapcli.runs.files import removed
 from snapcli.stored import read_json
 
 ROOM = str(Path(sys.modules["snapcli.runs"].__path__[0]))
@@ -190,6 +191,26 @@ def test_every_call_of_the_disk_may_fail(
         for n in range(calls)
     ]
     assert not all(ended)
+
+
+@pytest.mark.parametrize("inside", ["a.txt", "sub"])
+def test_a_leftover_that_cannot_be_removed_costs_nothing(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    """As of another user, or on a disk that keeps files which somebody has open."""
+    root = tmp_path / "run"
+    shutil.copytree(template, root)
+    (root / ".calibrate.old").mkdir()
+    (root / ".calibrate.old" / inside).write_text("left over")
+    monkeypatch.setattr("snapcli.runs.swap.removed", keeping(root / ".calibrate.old"))
+    monkeypatch.setattr("snapcli.runs.run.removed", keeping(root / ".calibrate.old"))
+    with pytest.raises(ArtifactError, match=r"\.calibrate\.old"):
+        written(Run(root))
+    assert (Run(root).inputs("calibrate") / "a.txt").read_text() == "old"
+
+
+def keeping(kept: Path) -> Callable[[Path], None]:
+    return lambda path: None if path == kept else removed(path)
 
 
 def test_the_first_folder_of_a_stage_may_fail_too(template: Path, tmp_path: Path) -> None:

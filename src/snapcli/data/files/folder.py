@@ -96,6 +96,9 @@ def read_examples(
         return reading.x, [files[i] for i in reading.kept]
 
     divisions = {division: read(files) for division, files in found.items()}
+    if broken and not any(files for _, files in divisions.values()):
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise ArtifactError(f"{broken[0]}{more}", "None of the files can be read: give others.")
     foreign = read(layout.foreign_files)[0] if layout.foreign else None
     if foreign is not None and not len(foreign):
         raise ConfigError(

@@ -98,11 +98,13 @@ def are_sounds(files: Sequence[Path], where: Path) -> bool:
 def shapes_of(paths: Sequence[Path]) -> dict[Path, tuple[int, int, int]]:
     """(height, width, channels) of the images that can be read."""
     seen: dict[Path, tuple[int, int, int]] = {}
+    broken: list[ArtifactError] = []
     for path in paths:
         try:
             seen[path] = pictures.shape_of(path)
-        except ArtifactError:
-            continue  # told of when it is read
+        except ArtifactError as error:
+            broken.append(error)  # told of when it is read
     if not seen:
-        raise ArtifactError("none of the images can be read", "Give PNG or JPEG files.")
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise ArtifactError(f"{broken[0].message}{more}", broken[0].hint)
     return seen
