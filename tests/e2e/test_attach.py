@@ -12,7 +12,6 @@ import pytest
 from snapcli.graph import read_tflite
 from snapcli.graph.foreign import classifier, logits_of
 from tests.conftest import Outcome, Workspace, need, snap
-from tests.e2e.test_hostile import rehashed
 from tests.golden import tflite_op as op
 from tests.unit.tiny_foreign import float_ended_tflite, foreign_tflite
 from tests.unit.tiny_monitor import random_inputs
@@ -180,7 +179,7 @@ def test_scores_of_other_conditions_ask_for_another_attach(
     name = next(iter(arrays))
     arrays[f"other/{name}"] = arrays.pop(name)
     np.savez(path, **arrays)
-    rehashed(copied.run)
+    copied.rehash()
     before = copied.content()
     refused = copied.snap("calibrate")
     assert refused.code == 4

@@ -72,7 +72,7 @@ def test_a_program_that_ends_half_way_leaves_images_that_flash_again(
         assert "Flashing again mends it" in said
     else:
         os.kill(tool, signal.SIGKILL)  # nobody was left to end it
-    partial = [path for path in exported.run.rglob(".*") if path.name != ".latest.new"]
+    partial = [path for path in exported.run.rglob(".*") if path.name != ".locks"]
     assert partial == []
     desk.fault(None)
     assert exported.snap("flash", *TARGET, "--flasher", "st-flash").code == 0

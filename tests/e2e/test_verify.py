@@ -145,7 +145,7 @@ def test_what_cannot_be_verified_is_told(model: str, tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(b"no array")
     outcome = snap("verify", "--model", model, "--data", str(tmp_path / "x.npy"))
     assert outcome.code == 4
-    assert "cannot read" in outcome.error()[0]
+    assert "cannot be read" in outcome.error()[0]
 
 
 @pytest.mark.parametrize("link", ["host", "target"])
