@@ -1,5 +1,6 @@
 """flash: C -> firmware images; an emulated target proves that they boot, a board is written."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -152,17 +153,24 @@ def _ask_firmware(report: FlashReport, port: str, model_id: str, named: bool) ->
 def _build(
     target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
 ) -> tuple[toolchain.Build, ImageSize]:
-    sources, includes = exported_sources(source)
+    sources, includes = recorded_sources(source)
     sources += toolchain.app_sources()
     build = toolchain.build(target, sources, includes, defines, out, name)
     stack = checked_stack(build.code, target.stack_bytes, f"the firmware for {target.name}")
     return build, ImageSize(build.flash_bytes, build.ram_bytes, stack.bytes)
 
 
-def exported_sources(folder: Path) -> tuple[list[Path], list[Path]]:
-    """(C files, include folders) of what export-c wrote, without its example and without what
-    somebody has put beside it."""
-    files = [folder / name for name in read_as(folder / REPORT, Exported).files]
+def recorded_sources(folder: Path) -> tuple[list[Path], list[Path]]:
+    """exported_sources() without what somebody has put beside them."""
+    return exported_sources(folder, read_as(folder / REPORT, Exported).files)
+
+
+def exported_sources(
+    folder: Path, names: Iterable[str] | None = None
+) -> tuple[list[Path], list[Path]]:
+    """(C files, include folders) of what export-c wrote, without its example; names: of the files
+    that count, instead of all that lie there."""
+    files = list(folder.rglob("*")) if names is None else [folder / name for name in names]
     code = [path for path in files if path.suffix == ".c"]
     sources = [path for path in code if folder == path.parent or folder / KERNELS in path.parents]
     return sorted(sources), sorted({path.parent for path in files if path.suffix == ".h"})

@@ -7,7 +7,7 @@ from pathlib import Path
 from snapcli import toolchain
 from snapcli.emit.folder import KERNELS
 from snapcli.runs import Run, write_json
-from snapcli.stages.flash import FlashReport, ImageSize, exported_sources, flash
+from snapcli.stages.flash import FlashReport, ImageSize, flash, recorded_sources
 from snapcli.targets import Target
 
 NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"
@@ -51,6 +51,6 @@ def library(run: Run, target: Target) -> FlashReport:
 def _build(
     target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
 ) -> toolchain.Library:
-    sources, includes = exported_sources(source)
+    sources, includes = recorded_sources(source)
     sources += [path for path in toolchain.app_sources() if path.name != "main.c"]
     return toolchain.build_library(target, sources, includes, defines, out, name)
