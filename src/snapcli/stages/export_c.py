@@ -85,11 +85,19 @@ class Exported:
     """Of an ExportReport, what a build needs. model_id: 16 hex digits."""
 
     model_id: str
-    files: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if len(bytes.fromhex(self.model_id)) != _MODEL_ID_BYTES:
             raise ValueError(f"model_id is {self.model_id}")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Of an ExportReport: all that export-c wrote, as paths in its folder."""
+
+    files: tuple[str, ...]
+
+    def __post_init__(self) -> None:
         for name in self.files:
             if not is_path(name):
                 raise ValueError(f"it names the file '{shown(name)}'")

@@ -11,7 +11,7 @@ from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
 from snapcli.runs import Run, write_json
 from snapcli.stack import checked_stack
-from snapcli.stages.export_c import REPORT, Exported
+from snapcli.stages.export_c import REPORT, Exported, Files
 from snapcli.stored import read_as
 from snapcli.targets import Target, load_target
 
@@ -162,7 +162,7 @@ def _build(
 
 def recorded_sources(folder: Path) -> tuple[list[Path], list[Path]]:
     """exported_sources() without what somebody has put beside them."""
-    return exported_sources(folder, read_as(folder / REPORT, Exported).files)
+    return exported_sources(folder, read_as(folder / REPORT, Files).files)
 
 
 def exported_sources(

@@ -64,7 +64,7 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     run = create_run(tmp_path / "runs", "digits")
     run.make_latest()
     with run.write("export-c/small-mcu", after=()) as out:
-        write_json(out / "export.json", {"model_id": MODEL})
+        write_json(out / "export.json", {"model_id": MODEL, "files": []})
     monkeypatch.setattr(toolchain, "build", built)
     monkeypatch.chdir(tmp_path)
     return Workspace(tmp_path / "runs")
