@@ -16,7 +16,7 @@ from snapcli.graph.body import HEADS_FILE, Body, RawScores, read_body
 from snapcli.graph.checks import check_body, check_decision
 from snapcli.graph.decision import Decision, MapInputs, decision_from_dict, uncertainty_q16
 from snapcli.score.maps import Features
-from snapcli.stored import read_json, reading
+from snapcli.stored import AGAIN, read_json, reading
 
 CALIBRATION_FILE = "calibration.json"
 
@@ -86,7 +86,7 @@ class Monitor:
         )
 
 
-def load_body(folder: Path, hint: str) -> Body:
+def load_body(folder: Path, hint: str = AGAIN) -> Body:
     """What save_body left, if its parts fit each other; raises ArtifactError."""
     body = read_body(folder, hint)
     with reading(folder / HEADS_FILE, hint):
@@ -94,11 +94,11 @@ def load_body(folder: Path, hint: str) -> Body:
     return body
 
 
-def load_monitor(folder: Path, decision_folder: Path, hint: str) -> Monitor:
-    """The body that quantize or attach left in its folder, with the decision that lies in another.
-    hint: how they are made again. Raises ArtifactError."""
+def load_monitor(folder: Path, decision_folder: Path | None = None, hint: str = AGAIN) -> Monitor:
+    """The body that quantize or attach left in its folder; the decision may lie in another. hint:
+    how they are made again. Raises ArtifactError."""
     body = load_body(folder, hint)
-    path = decision_folder / CALIBRATION_FILE
+    path = (decision_folder or folder) / CALIBRATION_FILE
     with reading(path, hint):
         decision = decision_from_dict(read_json(path, dict[str, Any], hint)["device"])
         check_decision(decision, body)

@@ -22,7 +22,7 @@ def deployed(run: Run) -> Deployed:
     if not run.is_attached:
         folder = run.inputs("quantize")
         hint = f"Run: {run.remedy('quantize')}"
-        return Deployed(load_monitor(folder, folder, hint), ("quantize",), folder)
+        return Deployed(load_monitor(folder, hint=hint), ("quantize",), folder)
     folder, decision = run.inputs("attach"), run.inputs("calibrate")
     monitor = load_monitor(folder, decision, f"Run: {run.remedy('calibrate')}")
     if monitor.decision.third != MAHALANOBIS:

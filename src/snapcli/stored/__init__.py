@@ -13,11 +13,12 @@ from snapcli.stored.arrays import (
     read_npz,
     stored_arrays,
 )
-from snapcli.stored.reading import DAMAGE, reading, reason
+from snapcli.stored.reading import AGAIN, DAMAGE, reading, reason
 from snapcli.stored.values import conform, json_value, read_as, read_json
 from snapcli.stored.zips import open_zip
 
 __all__ = [
+    "AGAIN",
     "DAMAGE",
     "Arrays",
     "check_sizes",
