@@ -1,5 +1,6 @@
 """The application with the tiny model on QEMU, and linked for the boards."""
 
+import json
 import re
 import shutil
 import struct
@@ -162,6 +163,8 @@ def test_an_image_that_may_need_more_stack_than_there_is_is_not_built(tmp_path, 
     shared = (toolchain.firmware_dir() / "snapuq" / "src").glob("*.h")
     for path in (*files, *headers, *shared):
         shutil.copy(path, exported if path.parent == tiny_model.FOLDER else exported / KERNELS)
+    listed = [str(path.relative_to(exported)) for path in exported.rglob("*.[ch]")]
+    (exported / "export.json").write_text(json.dumps({"files": listed}))
     target = load_target(name)
     size = flash._build(target, exported, tmp_path / "out", "firmware", {})[1]
     assert 0 < size.stack_bytes < target.stack_bytes

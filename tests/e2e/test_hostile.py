@@ -59,7 +59,7 @@ def test_a_run_whose_model_holds_code(command: str, workspace: Workspace) -> Non
     workspace.rehash()
     error, hint = told(workspace.snap(command), ARTIFACT)
     assert "model.keras" in error
-    assert "What a run holds is not run" in hint
+    assert "--allow-code" in hint
 
 
 def in_every_activation(config: dict[str, Any]) -> None:
