@@ -9,9 +9,15 @@ def sentences(*hints: str | None) -> str:
     return " ".join(hint if hint.endswith(".") else f"{hint}." for hint in hints if hint)
 
 
-def shown(value: object) -> str:
-    """What stands in a file, fit for one line of a message."""
-    return "".join(c if c.isprintable() else "?" for c in str(value)[:80])
+def shown(value: object, most: int = 80) -> str:
+    """What stands in a file, fit for one line of a message: at most so many characters."""
+    return "".join(c if c.isprintable() else "?" for c in str(value)[:most])
+
+
+def first_line(error: BaseException) -> str:
+    """Of what another library says, fit for one line of a message."""
+    lines = str(error).strip().splitlines() or ["no message"]
+    return shown(lines[0], 200)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapcli.errors import ConfigError, SnapError, UsageError, shown
+from snapcli.errors import ConfigError, SnapError, UsageError, first_line, shown
 from snapcli.trusted import is_trusted, trust
 
 ALLOW_CODE = "If you trust where it comes from: --allow-code (its code then runs here)."
@@ -116,4 +116,4 @@ def called(
 
 def _told(error: BaseException) -> str:
     """The kind of an error and its first line."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or ['no message'])[0]}"
+    return f"{type(error).__name__}: {first_line(error)}"

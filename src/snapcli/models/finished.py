@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.errors import ConfigError, UsageError
+from snapcli.errors import ConfigError, UsageError, first_line
 from snapcli.models.convert import converted
 from snapcli.models.saved_file import read_saved
 from snapcli.models.saved_folder import SAVED_MODEL, load_folder
@@ -210,4 +210,4 @@ def _reason(error: Exception) -> str:
     found = re.search(r"'tf\.(\w+)' op|Op type.{0,40}: *'?(\w+)", str(error))
     if found:
         return f"TFLite has no {found[1] or found[2]}"
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else "no message"
+    return first_line(error)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.assets import install_command
-from snapcli.errors import ConfigError, ToolchainError
+from snapcli.errors import ConfigError, ToolchainError, first_line
 from snapcli.models.tensorflow import quiet
 
 # Training examples that set the ranges; as many as the export takes if nobody says otherwise.
@@ -107,7 +107,7 @@ def _wrapped(model: Any, name: str) -> Any:
             f"Install the extra [train]: {install_command('[train]')}",
         ) from None
     except (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError) as error:
-        raise _refused(name, str(error).splitlines()[0] if str(error) else "") from None
+        raise _refused(name, first_line(error)) from None
 
 
 def _refused(name: str, reason: str) -> ConfigError:

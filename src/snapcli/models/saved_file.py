@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from snapcli.errors import ArtifactError, ConfigError, ToolchainError
+from snapcli.errors import ArtifactError, ConfigError, ToolchainError, first_line
 from snapcli.limits import HELD_MAX, TEXT_MAX, check_held, read_bytes
 from snapcli.models.saved_code import import_code, refuse_code
 from snapcli.models.saved_weights import refuse_reaching
@@ -168,7 +168,3 @@ def _keras3() -> Any:
             f"the model needs Keras 3 ({error.name or error})", "Install it: pip install keras"
         ) from None
     return keras
-
-
-def first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else "no message"

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from snapcli.errors import ArtifactError, UsageError
+from snapcli.errors import ArtifactError, UsageError, first_line
 from snapcli.limits import check_held, read_bytes
 from snapcli.models.saved_graph import harmless
 from snapcli.models.tensorflow import quiet
@@ -40,9 +40,8 @@ def load_folder(path: Path, allow_code: bool) -> Any:
     except UsageError:
         raise
     except Exception as error:  # of the file system, of protobuf, of TensorFlow's loader
-        reason = str(error).splitlines()[0][:200] if str(error) else "no message"
         raise ArtifactError(
-            f"{path} cannot be loaded ({type(error).__name__}: {reason})",
+            f"{path} cannot be loaded ({type(error).__name__}: {first_line(error)})",
             "Save it again: model.export('folder').",
         ) from None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from snapcli.errors import ArtifactError, ConfigError, SnapError, UsageError
+from snapcli.errors import ArtifactError, ConfigError, SnapError, UsageError, first_line
 
 AGAIN = "Run the stage that wrote it again."
 # What damaged or hostile files raise, in zip, zlib, numpy, json and in what is made of them.
@@ -36,5 +36,4 @@ def reason(error: BaseException) -> str:
         return f"it has no {error.args[0]}" if error.args else "a part is missing"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
-    lines = str(error).splitlines() if str(error) else ["it is damaged"]
-    return "".join(c if c.isprintable() else "?" for c in lines[0][:200])
+    return first_line(error) if str(error) else "it is damaged"

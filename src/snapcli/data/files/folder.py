@@ -8,7 +8,7 @@ import numpy as np
 
 from snapcli.data.dataset import Raw
 from snapcli.data.files.kinds import SUFFIXES, Kind, count
-from snapcli.data.files.reading import broken_note, listing, read_all
+from snapcli.data.files.reading import broken_note, first_of, listing, read_all
 from snapcli.data.sound import clips
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.progress import OnProgress
@@ -97,8 +97,7 @@ def read_examples(
 
     divisions = {division: read(files) for division, files in found.items()}
     if broken and not any(files for _, files in divisions.values()):
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise ArtifactError(f"{broken[0]}{more}", "None of the files can be read: give others.")
+        raise ArtifactError(first_of(broken), "None of the files can be read: give others.")
     foreign = read(layout.foreign_files)[0] if layout.foreign else None
     if foreign is not None and not len(foreign):
         raise ConfigError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from snapcli.data.dataset import Raw
+from snapcli.data.files.reading import first_of
 from snapcli.data.images import pictures
 from snapcli.data.sound import clips
 from snapcli.data.sound.logmel import SAMPLE_RATE
@@ -98,13 +99,12 @@ def are_sounds(files: Sequence[Path], where: Path) -> bool:
 def shapes_of(paths: Sequence[Path]) -> dict[Path, tuple[int, int, int]]:
     """(height, width, channels) of the images that can be read."""
     seen: dict[Path, tuple[int, int, int]] = {}
-    broken: list[ArtifactError] = []
+    broken: list[str] = []
     for path in paths:
         try:
             seen[path] = pictures.shape_of(path)
         except ArtifactError as error:
-            broken.append(error)  # told of when it is read
+            broken.append(error.message)  # told of when it is read
     if not seen:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise ArtifactError(f"{broken[0].message}{more}", broken[0].hint)
+        raise ArtifactError(first_of(broken), "Give PNG or JPEG files that can be read.")
     return seen

@@ -80,14 +80,16 @@ def _trouble(read: Callable[[Path], Raw], path: Path) -> str:
     return f"cannot read {path}"
 
 
+def first_of(broken: Sequence[str]) -> str:
+    """What is wrong with the first of these files, and how many follow."""
+    return f"{broken[0]} (and {len(broken) - 1} more)" if len(broken) > 1 else broken[0]
+
+
 def broken_note(broken: Sequence[str], strict: bool) -> tuple[str, ...]:
     """What to tell of broken files; with strict the first one is an error."""
     if not broken:
         return ()
     if strict:
-        raise ArtifactError(
-            f"{broken[0]} (and {len(broken) - 1} more)" if len(broken) > 1 else broken[0],
-            "Mend or remove it.",
-        )
+        raise ArtifactError(first_of(broken), "Mend or remove it.")
     files = "file was" if len(broken) == 1 else "files were"
     return (*broken, f"{len(broken)} broken {files} skipped")
