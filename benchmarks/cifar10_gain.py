@@ -24,6 +24,7 @@ from snapcli.config import TrainOptions
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import surprisals
+from snapcli.judging.conditions import conditions
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.own import with_taps
@@ -35,7 +36,6 @@ from snapcli.score.confidence import doubt, error_logit, fit_temperature
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import Features
 from snapcli.score.weights import tap_weights
-from snapcli.stages.conditions import conditions
 
 BACKBONE = load_backbone("resnet8")
 # Where its blocks end in MLPerf Tiny's network.

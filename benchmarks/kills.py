@@ -24,9 +24,9 @@ import numpy as np
 import typer
 
 from snapcli import console
+from snapcli.origin.recipe import recipe_for
 from snapcli.runs import Run, create_run
 from snapcli.stages.pipeline import pipeline
-from snapcli.stages.recipe import recipe_for
 
 COMMANDS = {
     "flash": ("flash",),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.stages.eval_report import SCHEMA
+from snapcli.results.eval import SCHEMA
 
 Figure = dict[str, float | None]
 # Of the maps and heads of SNAP, those of the paper.

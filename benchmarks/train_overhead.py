@@ -20,7 +20,7 @@ from snapcli.models import load_backbone
 from snapcli.models.fit import Trainer
 from snapcli.models.posthoc import EXAMPLES, fit_heads
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.stages.recipe import recipe_for
+from snapcli.origin.recipe import recipe_for
 
 JOINT_GOAL, POSTHOC_GOAL = 0.12, 0.05
 TAPS = ("M", "P")

@@ -10,7 +10,7 @@ import numpy as np
 from snapcli import toolchain
 from snapcli.config import SNAP
 from snapcli.emit import build_program, emit_model
-from snapcli.stages.export_c import kernel_files, kernel_set
+from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from snapcli.device import Client, LinkError, Reason
-from snapcli.graph.settings import check_of, pack_settings
+from snapcli.monitor.settings import check_of, pack_settings
 from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import random_inputs, tiny_monitor

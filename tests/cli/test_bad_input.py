@@ -565,8 +565,8 @@ def test_the_rest_works_without_tensorflow(
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, but long for a thread on a busy machine; the data set is loaded once."""
     client = functools.partial(Client, timeout_s=1.0, work_timeout_s=1.0)
-    monkeypatch.setattr("snapcli.stages.firmware.Client", client)
-    monkeypatch.setattr("snapcli.stages.dataset.load_dataset", functools.cache(load_dataset))
+    monkeypatch.setattr("snapcli.measuring.firmware.Client", client)
+    monkeypatch.setattr("snapcli.origin.dataset.load_dataset", functools.cache(load_dataset))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 from snapcli.cli import measured
 from snapcli.metrics.power import Energy
 from snapcli.metrics.timing import Histogram
-from snapcli.stages.stream import SegmentReport, StreamReport
+from snapcli.results.stream import SegmentReport, StreamReport
 from tests.unit.stages.board_report import report
 
 ENERGY = Energy(4, 12.5, 0.25, 12.0, 13.0, 16, 100.0, 50, 3.3)

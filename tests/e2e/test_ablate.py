@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from snapcli.heads.head import Head, load_heads
+from snapcli.judging import ablations, modes
+from snapcli.judging.known import known_of
+from snapcli.judging.refit import refit
 from snapcli.models import posthoc
 from snapcli.models.activations import load_model
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.deployed import deployed
 from snapcli.runs import Run
-from snapcli.stages import ablate, ablations, modes
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.deployed import deployed
-from snapcli.stages.known import known_of
-from snapcli.stages.refit import refit
+from snapcli.stages import ablate
 from tests.conftest import Workspace, need
 from tests.e2e.test_attach import write_inputs
 from tests.unit.tiny_foreign import foreign_tflite

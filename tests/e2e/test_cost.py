@@ -16,13 +16,13 @@ from snapcli.emit.ends import (
     temperature_end,
 )
 from snapcli.errors import CheckError
-from snapcli.graph.decision import plain_decision
 from snapcli.graph.ensemble import copies
 from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import with_shaped
 from snapcli.methods.table import ROWS
-from snapcli.stages.costs import measure
-from snapcli.stages.pricing import counter_of, price_of
+from snapcli.monitor.decision import plain_decision
+from snapcli.pricing.heads import measure
+from snapcli.pricing.programs import counter_of, price_of
 from snapcli.targets import load_target
 from tests.conftest import Finished, Workspace, need
 from tests.unit.tiny_monitor import random_inputs, tiny_monitor

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from snapcli.judging.networks import float_network, further_heads, integer_network
+from snapcli.judging.observe import surprisal_by
+from snapcli.origin.dataset import run_dataset
 from snapcli.runs import Run
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.networks import float_network, further_heads, integer_network
-from snapcli.stages.observe import surprisal_by
 from tests.conftest import Workspace
 
 # Of a stream that is shorter than usual: all that is clean, severity 1, half of a foreign burst.

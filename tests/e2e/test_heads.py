@@ -7,12 +7,12 @@ import pytest
 
 from snapcli.config import CMSIS_NN, REFERENCE, VerifyOptions
 from snapcli.emit import Reference, build_program, emit_model
-from snapcli.graph.body import save_body
-from snapcli.graph.decision import decision_to_dict
-from snapcli.graph.monitor import CALIBRATION_FILE
 from snapcli.kernels import snapuq_files
+from snapcli.monitor.body import save_body
+from snapcli.monitor.decision import decision_to_dict
+from snapcli.monitor.monitor import CALIBRATION_FILE
+from snapcli.pricing.kernel_set import kernel_files
 from snapcli.runs import Run, create_run, write_json
-from snapcli.stages.export_c import kernel_files
 from snapcli.stages.verify import verify_run
 from tests.conftest import need
 from tests.unit.tiny_monitor import HEADS, random_inputs, tiny_monitor, tiny_tflite

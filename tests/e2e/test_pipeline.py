@@ -16,8 +16,8 @@ from snapcli.data import load_dataset
 from snapcli.device import Client, Inference
 from snapcli.emit.packing import pack_pointwise
 from snapcli.fixedpoint import ConvS8
-from snapcli.graph.monitor import load_monitor
-from snapcli.stages.export_c import our_firmware
+from snapcli.monitor.monitor import load_monitor
+from snapcli.pricing.memory import our_firmware
 from snapcli.targets import load_target
 from snapcli.toolchain import tool_version
 from snapcli.versions import snap_commit
@@ -276,7 +276,7 @@ def test_bench_sends_no_golden_vector(
             sent.append(data)
             return super().infer(data)
 
-    monkeypatch.setattr("snapcli.stages.firmware.Client", Recorder)
+    monkeypatch.setattr("snapcli.measuring.firmware.Client", Recorder)
     outcome = workspace.snap("bench", "--inputs", "30", "--warmup", "0")
     assert outcome.code == 0
     assert "30 of 30" in outcome.out

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from snapcli.device import Client, Emulator
-from snapcli.graph.monitor import load_monitor
-from snapcli.graph.settings import pack_settings
+from snapcli.monitor.monitor import load_monitor
+from snapcli.monitor.settings import pack_settings
 from snapcli.targets import load_target
 
 from ..conftest import Workspace

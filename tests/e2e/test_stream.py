@@ -12,7 +12,7 @@ from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
 from snapcli.data.streams import build_stream
 from snapcli.device import Client, Inference
-from snapcli.graph.monitor import load_monitor
+from snapcli.monitor.monitor import load_monitor
 from snapcli.stages.stream import STREAM_SEED
 from tests.conftest import Workspace
 
@@ -33,7 +33,7 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
                 given.pop("do")(self)
             return super().infer(data)
 
-    monkeypatch.setattr("snapcli.stages.firmware.Client", Disturbed)
+    monkeypatch.setattr("snapcli.measuring.firmware.Client", Disturbed)
     yield given
     assert "do" not in given
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP
-from snapcli.graph.monitor import load_monitor
-from snapcli.stages.costs import measure
+from snapcli.monitor.monitor import load_monitor
+from snapcli.pricing.heads import measure
 from snapcli.targets import emulated_twin, load_target
 from tests.conftest import Finished, Workspace, need
 from tests.unit.tiny_monitor import random_inputs, tiny_monitor

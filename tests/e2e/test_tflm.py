@@ -25,16 +25,16 @@ from snapcli.emit.tflm_folder import resolver_methods
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.fixedpoint import Budget, mahalanobis_s8
 from snapcli.graph import read_tflite
-from snapcli.graph.body import MODEL_FILE, Body, RawScores, TapTensors, pooled_sums, save_body
-from snapcli.graph.decision import decision_to_dict, plain_decision
 from snapcli.graph.extra_outputs import outputs_of, with_outputs
 from snapcli.graph.foreign import classifier
-from snapcli.graph.monitor import CALIBRATION_FILE, DeviceScores, Monitor
 from snapcli.graph.schema import OPERATORS
 from snapcli.heads.quantize import quantize_head
+from snapcli.monitor.body import MODEL_FILE, Body, RawScores, TapTensors, pooled_sums, save_body
+from snapcli.monitor.decision import decision_to_dict, plain_decision
+from snapcli.monitor.monitor import CALIBRATION_FILE, DeviceScores, Monitor
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.deployed import deployed
 from snapcli.runs import Run, create_run, open_run, write_json
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.deployed import deployed
 from snapcli.stages.export_tflm import TflmReport, export_tflm, write_tflm
 from snapcli.stored import read_json
 from snapcli.targets import load_target

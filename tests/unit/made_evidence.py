@@ -10,7 +10,7 @@ from snapcli.baselines.last_layer import LastLayer
 from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import FOREIGN, Segment
-from snapcli.stages.evidence import Evidence, Played
+from snapcli.judging.evidence import Evidence, Played
 
 CLASSES, CHANNELS = 4, 8
 TAPS = ("early", "late")

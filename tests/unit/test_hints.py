@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapcli.errors import SnapError
-from snapcli.stages.energy import PowerTrace, with_energy
+from snapcli.measuring.energy import PowerTrace, with_energy
 from snapcli.targets import load_target
 
 from .stages.tiny_run import tiny_run

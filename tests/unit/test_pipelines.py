@@ -10,8 +10,8 @@ from snapcli.config import Recipe, TrainOptions, load_recipe
 from snapcli.data.loading import NAMES
 from snapcli.errors import UsageError
 from snapcli.models import BACKBONES, load_backbone
-from snapcli.stages.recipe import recipe_for
-from snapcli.stages.train import with_default_taps
+from snapcli.models.backbone import with_default_taps
+from snapcli.origin.recipe import recipe_for
 from snapcli.targets import load_target
 
 RECIPES = sorted(asset_dir("pipelines").glob("*.toml"))

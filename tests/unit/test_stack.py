@@ -9,8 +9,9 @@ from snapcli import stack, toolchain
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.emit import build_program, emit_model
 from snapcli.errors import ConfigError, ToolchainError
+from snapcli.pricing.kernel_set import kernel_files, kernel_set
+from snapcli.pricing.memory import write_texts
 from snapcli.stack import EXCEPTION_BYTES, Code, checked_stack, stack_bound
-from snapcli.stages.export_c import kernel_files, kernel_set, write_texts
 from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target, target_names
 

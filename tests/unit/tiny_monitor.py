@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import MAHALANOBIS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
-from snapcli.graph.body import Body, TapTensors, pooled_sums
-from snapcli.graph.decision import ONE_Q16, Decision, DeviceMap, Gated
-from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Tensor
-from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
@@ -28,6 +24,10 @@ from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import Likelihood
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
+from snapcli.monitor.body import Body, TapTensors, pooled_sums
+from snapcli.monitor.decision import ONE_Q16, Decision, DeviceMap, Gated
+from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.monitor import Monitor
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import SCORE, THIRD, tap_input
 

@@ -52,8 +52,8 @@ def ablate(
     Minutes; mode trains the backbone twice more, each time as long as the run's training took, and
     goes on where it was interrupted.
     """
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.ablate import ablate as stage
-    from snapcli.stages.recipe import run_recipe
 
     chosen = opened(run, runs_dir, no_wait, allow_code)
     export = run_recipe(chosen).export_c

@@ -91,9 +91,9 @@ def attach(
     from dataclasses import replace
 
     from snapcli.config import Recipe, override
+    from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.attach import attach as stage
-    from snapcli.stages.recipe import run_prefix
     from snapcli.usercode import allow_code as allow
 
     allow(allow_code)

@@ -67,9 +67,9 @@ def bench(
     json: AsJson = False,
 ) -> None:
     """Time the firmware, check its answers bit for bit."""
+    from snapcli.measuring.energy import PowerTrace
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.bench import bench as stage
-    from snapcli.stages.energy import PowerTrace
-    from snapcli.stages.recipe import run_recipe
 
     timed = {"--inputs": inputs, "--warmup": warmup, "--power-trace": power_trace}
     timed["--profile"] = profile or None

@@ -94,10 +94,10 @@ def calibrate(
     json: AsJson = False,
 ) -> None:
     """Turn surprise into a probability of error."""
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.push import find_receiver
     from snapcli.stages.push import push as push_stage
-    from snapcli.stages.recipe import run_recipe
 
     if target == 0:
         raise UsageError(

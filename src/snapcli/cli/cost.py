@@ -41,8 +41,8 @@ def cost(
     json: AsJson = False,
 ) -> None:
     """Compile every method for the boards: flash, RAM and instructions, and what does not fit."""
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.cost import cost as stage
-    from snapcli.stages.recipe import run_recipe
 
     chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(

@@ -11,6 +11,6 @@ EXAMPLES = (
 def demo(runs_dir: RunsDir = RUNS, json: AsJson = False) -> None:
     """Run the six above on digits, with the emulator as board."""
     from snapcli.cli.pipeline import run_pipeline
-    from snapcli.stages.recipe import recipe_for
+    from snapcli.origin.recipe import recipe_for
 
     run_pipeline(recipe_for("digits", quick=False), runs_dir, json)

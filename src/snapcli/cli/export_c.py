@@ -60,9 +60,9 @@ def export_c(
     json: AsJson = False,
 ) -> None:
     """Write a model, with its monitor if it has one, as a folder of C, if it fits the target."""
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.export_c import export_c as stage
     from snapcli.stages.export_c import export_model
-    from snapcli.stages.recipe import run_recipe
 
     if model is None and out is not None:
         raise UsageError("--out goes with --model", "The C of a run lies in the run.")
@@ -120,8 +120,8 @@ def _check_tflm(
 
 
 def _export_tflm(run: "Run", target: str | None, json: bool) -> None:
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.export_tflm import export_tflm
-    from snapcli.stages.recipe import run_recipe
 
     with console.progress("export-c"):
         report = export_tflm(run, override(run_recipe(run).export_c, target=target).target)

@@ -49,9 +49,9 @@ def flash(
     For a core without a board, a library for firmware of your own.
     """
     from snapcli.flashers import Wish, flashers_for
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.flash import flash as stage
     from snapcli.stages.library import library
-    from snapcli.stages.recipe import run_recipe
     from snapcli.targets import load_target
 
     chosen = opened(run, runs_dir, no_wait)

@@ -9,8 +9,8 @@ from snapcli.cli.render import notes, percent, plural, size, within
 
 if TYPE_CHECKING:
     from snapcli.metrics.timing import Timing
-    from snapcli.stages.bench_report import BenchReport, BoundedCost, Cost
-    from snapcli.stages.stream import SegmentReport, StreamReport
+    from snapcli.results.bench import BenchReport, BoundedCost, Cost
+    from snapcli.results.stream import SegmentReport, StreamReport
 
 _SHOWN_STEPS = 10
 _HISTOGRAM_LINES = 4

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
+    from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.pipeline import pipeline
-    from snapcli.stages.recipe import run_prefix
     from snapcli.stages.train import check_options
     from snapcli.targets import load_target
 

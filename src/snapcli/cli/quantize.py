@@ -28,8 +28,8 @@ def quantize(
     json: AsJson = False,
 ) -> None:
     """Turn model, heads, map and threshold into integers."""
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.quantize import quantize as stage
-    from snapcli.stages.recipe import run_recipe
 
     chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(run_recipe(chosen).quantize, samples=samples)

@@ -12,20 +12,20 @@ from snapcli.report.words import UNGRADED
 if TYPE_CHECKING:
     from snapcli.emit import Program
     from snapcli.metrics.detection import Detection, ErrorDetection
+    from snapcli.results.attach import AttachReport
+    from snapcli.results.calibrate import CalibrateReport, ControllerReport, Figures
+    from snapcli.results.export_c import ExportReport
+    from snapcli.results.flash import FlashReport
+    from snapcli.results.quantize import QuantizeReport
+    from snapcli.results.taps import TapsReport
+    from snapcli.results.train import TrainReport
     from snapcli.score.calibration import DetectionReport
     from snapcli.score.promise import Promise
-    from snapcli.stages.attach import AttachReport
     from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
-    from snapcli.stages.export_c import ExportReport
     from snapcli.stages.export_tflm import TflmReport
-    from snapcli.stages.figures import CalibrateReport, ControllerReport, Figures
-    from snapcli.stages.flash import FlashReport
     from snapcli.stages.inspect import InspectReport, TensorView
     from snapcli.stages.models import ModelView
     from snapcli.stages.push import PushReport
-    from snapcli.stages.quantize import QuantizeReport
-    from snapcli.stages.taps import TapsReport
-    from snapcli.stages.train import TrainReport
     from snapcli.stages.verify import VerifyReport
 
 

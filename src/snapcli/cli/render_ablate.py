@@ -7,7 +7,7 @@ from snapcli.cli.render import figure
 from snapcli.cli.render_eval import signed, within
 
 if TYPE_CHECKING:
-    from snapcli.stages.ablate_report import AblateReport
+    from snapcli.results.ablate import AblateReport
 
 _WITH_INTERVAL = ("pooled AUROC", "by S alone")
 _GAINS = ("gain", "gain of S")

@@ -6,7 +6,7 @@ from snapcli import console
 from snapcli.cli.render import plural, size
 
 if TYPE_CHECKING:
-    from snapcli.stages.cost import CostReport, CostRow, TargetCost
+    from snapcli.results.cost import CostReport, CostRow, TargetCost
 
 _COLUMNS = ("method", "flash", "RAM", "instructions", "overhead", "fit", "behind the network")
 

@@ -8,7 +8,7 @@ from snapcli.cli.render import figure, percent, plural
 
 if TYPE_CHECKING:
     from snapcli.metrics.bootstrap import Interval
-    from snapcli.stages.eval_report import EvalReport, MethodFigures, SourceFigures
+    from snapcli.results.eval import EvalReport, MethodFigures, SourceFigures
 
 _GAIN = "errors.pooled.auroc"
 
@@ -28,7 +28,7 @@ def table(report: "EvalReport") -> None:
 
 
 def _source(report: "EvalReport", source: "SourceFigures") -> None:
-    from snapcli.stages.eval_report import NOT_ASKED
+    from snapcli.results.eval import NOT_ASKED
 
     foreign = [name for name in source.examples if name not in ("clean", "corrupted")]
     columns = [

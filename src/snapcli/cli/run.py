@@ -25,7 +25,7 @@ def run(
     """Run a recipe: the six above with their options."""
     from snapcli.cli.pipeline import run_pipeline
     from snapcli.config import load_recipe
-    from snapcli.stages.recipe import code_named_in, find_recipe
+    from snapcli.origin.recipe import code_named_in, find_recipe
     from snapcli.usercode import allow_code as allow
 
     allow(allow_code)

@@ -51,7 +51,7 @@ def taps(
 ) -> None:
     """Find the blocks that are worth a head, by gain and cost."""
     from snapcli.config import TapsOptions
-    from snapcli.stages.recipe import run_recipe
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.taps import taps as stage
 
     chosen = opened(run, runs_dir, no_wait, allow_code)

@@ -15,7 +15,7 @@ from snapcli.errors import UsageError
 
 if TYPE_CHECKING:
     from snapcli.config import Recipe
-    from snapcli.stages.train import TrainReport
+    from snapcli.results.train import TrainReport
 
 EXAMPLES = (
     "snap train",
@@ -200,7 +200,7 @@ def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
 
     from snapcli.config import Recipe, override
     from snapcli.data.loading import is_own
-    from snapcli.stages.recipe import recipe_for
+    from snapcli.origin.recipe import recipe_for
 
     name = given["dataset"] or Recipe().train.dataset
     if is_own(name):
@@ -213,8 +213,8 @@ def _recipe(given: dict[str, Any], quick: bool) -> "Recipe":
 
 
 def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
+    from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
-    from snapcli.stages.recipe import run_prefix
     from snapcli.stages.train import check_options
     from snapcli.stages.train import train as stage
 
@@ -228,7 +228,7 @@ def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
 def _resumed(
     asked: dict[str, Any], name: Path | None, runs_dir: Path, no_wait: bool, allow_code: bool
 ) -> "TrainReport":
-    from snapcli.stages.recipe import run_recipe
+    from snapcli.origin.recipe import run_recipe
     from snapcli.stages.train import train as stage
 
     extra = [name for name, value in asked.items() if value is not None]

@@ -5,9 +5,9 @@ from snapcli.emit import distance, luts
 from snapcli.emit.header import PROBABILITY, WITHOUT_HEADS
 from snapcli.emit.program import Program
 from snapcli.fixedpoint import MapIsotonic, MapLogistic, probability_step_q24
-from snapcli.graph.decision import DeviceMap, Gated
-from snapcli.graph.monitor import Monitor
-from snapcli.graph.settings import map_fields
+from snapcli.monitor.decision import DeviceMap, Gated
+from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.settings import map_fields
 from snapcli.score.maps import THIRD, tap_of
 
 _ARGMAX = "snapuq_argmax_s8"

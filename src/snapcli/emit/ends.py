@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from snapcli import fixedpoint as fx
 from snapcli.config import MEAN
 from snapcli.emit.text import array, struct
-from snapcli.graph.body import pooled_sums
 from snapcli.graph.graph import Tensor
+from snapcli.monitor.body import pooled_sums
 
 Values = Mapping[str, NDArray[np.int8]]
 Scored = tuple[NDArray[np.int32], NDArray[np.int32]]

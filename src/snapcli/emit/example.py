@@ -7,7 +7,7 @@ import numpy as np
 from snapcli.emit.header import input_functions, output_functions
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 
 
 def example_inputs(program: Program) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from snapcli.emit.header import CLOSING, c_type, input_functions, output_functio
 from snapcli.emit.model import step_calls
 from snapcli.emit.program import Program
 from snapcli.emit.steps import LayerStep, stages
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"

@@ -4,9 +4,12 @@ Nothing that settings decide is among the answers, so that they hold with any.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
+from snapcli.data import Dataset
 from snapcli.emit.text import GENERATED, wrap
-from snapcli.graph.monitor import Monitor
+from snapcli.graph.graph import Tensor
+from snapcli.monitor.monitor import Monitor
 
 
 def emit_golden(monitor: Monitor, inputs: np.ndarray) -> str:
@@ -39,3 +42,18 @@ static const struct {{
 
 #endif
 """
+
+
+# Inputs of the self-test: at most so many, and so many bytes, but at least one.
+_GOLDEN, _GOLDEN_BYTES = 8, 4096
+
+
+def golden_count(tensor: Tensor) -> int:
+    """Inputs of the self-test in a firmware; tensor: the model's input."""
+    return int(np.clip(_GOLDEN_BYTES // tensor.size_bytes, 1, _GOLDEN))
+
+
+def dev_inputs(tensor: Tensor, dataset: Dataset, count: int) -> NDArray[np.int8]:
+    """From all over the dev data: int8 [count, *shape of the tensor]."""
+    chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
+    return tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))

@@ -7,7 +7,7 @@ from snapcli.emit.program import Program
 from snapcli.emit.steps import moved
 from snapcli.emit.text import GENERATED
 from snapcli.graph.graph import Tensor
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 
 WITHOUT_HEADS = "SNAP_MODEL_WITHOUT_HEADS"
 RUN = "void snap_model_run(void *arena)"

@@ -7,8 +7,8 @@ from snapcli.emit.names import LOG2, table_name
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
 from snapcli.fixedpoint import MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
-from snapcli.graph.decision import Gated
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.decision import Gated
+from snapcli.monitor.monitor import Monitor
 
 TAIL = "snap_model_tail_q16"
 

@@ -30,8 +30,8 @@ from snapcli.emit.steps import (
     sum_buffer,
 )
 from snapcli.emit.text import GENERATED, array
-from snapcli.graph.monitor import Monitor
-from snapcli.graph.settings import pack_settings
+from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.settings import pack_settings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from snapcli.emit.steps import (
     sum_buffer,
 )
 from snapcli.emit.text import GENERATED
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 
 
 def monitor_files(program: Program, monitor: Monitor) -> dict[str, str]:

@@ -8,11 +8,11 @@ from snapcli.emit.energies import lower_head
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredHead
 from snapcli.emit.names import c_names, energy_name, head_name, table_name
 from snapcli.emit.steps import MoveStep, Step, layer_scratch, lives, order, sum_buffer
-from snapcli.graph.body import Body
 from snapcli.graph.fusion import fuse_residuals
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.order import smallest_order
 from snapcli.graph.plan import Plan, plan_arena
+from snapcli.monitor.body import Body
 
 # A move costs time, so one that saves less than this share of the arena is not made.
 _WORTH = 0.01

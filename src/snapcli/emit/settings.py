@@ -3,8 +3,8 @@
 from snapcli.emit.header import DECIDE, FIT, SETTINGS, START
 from snapcli.emit.text import GENERATED, c_literal, c_type_of, wrap
 from snapcli.fixedpoint import MapIsotonic
-from snapcli.graph.monitor import Monitor
-from snapcli.graph.settings import MAGIC, check_of, layout_of, pack_settings, settings_fields
+from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.settings import MAGIC, check_of, layout_of, pack_settings, settings_fields
 
 _HEADER = """/* What calibration fits, apart from code and network, so that it can be replaced. */
 struct snap_model_settings {

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from snapcli.emit.lowering import Lowered, LoweredHead
 from snapcli.fixedpoint import ConvAddS8, ConvS8
-from snapcli.graph.body import Body, TapTensors
 from snapcli.graph.graph import Graph, Layer
 from snapcli.graph.plan import Buffer
+from snapcli.monitor.body import Body, TapTensors
 
 
 @dataclass(frozen=True)

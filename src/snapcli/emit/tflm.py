@@ -26,8 +26,8 @@ from snapcli.emit.text import GENERATED, array
 from snapcli.errors import ArtifactError
 from snapcli.graph.extra_outputs import outputs_of, with_outputs
 from snapcli.graph.graph import Graph, Tensor
-from snapcli.graph.monitor import Monitor
-from snapcli.graph.settings import pack_settings
+from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.settings import pack_settings
 
 HEADER = "snap_monitor.h"
 _ALIGNMENT = 16  # of a flatbuffer, and of tensors in TFLite-Micro's arena

@@ -7,7 +7,7 @@ from snapcli.emit.text import GENERATED
 from snapcli.emit.tflm import EmittedTflm
 from snapcli.errors import ArtifactError
 from snapcli.graph.graph import Graph
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 from snapcli.targets import Target
 
 EXAMPLE = "example.cc"

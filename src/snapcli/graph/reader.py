@@ -6,6 +6,7 @@ Anything it does not understand is named, with its layer, before any work is don
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.network import INTEGER_TYPES, INTEGERS_MAX, OPERATORS_MAX, Network, Node
 from snapcli.graph.passes import simplify
 from snapcli.graph.schema import CUSTOM, OPERATORS, Record, read_model
+from snapcli.limits import TooLargeError, read_bytes
+from snapcli.stored import reason
 
 # What reading a file that says impossible things raises.
 _DAMAGE = (struct.error, LookupError, ArithmeticError, TypeError, ValueError)
@@ -141,3 +144,12 @@ def _unsupported(operator: str, label: str) -> ArtifactError:
     return ArtifactError(
         f"operator {operator} of layer '{label}' is not supported", f"Supported: {supported}."
     )
+
+
+def model_bytes(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except (OSError, TooLargeError) as error:
+        raise ArtifactError(
+            f"cannot read {path}: {reason(error)}", "Give the path of a .tflite file."
+        ) from None

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import MAX_TAPS
-from snapcli.graph.checks import COMPONENTS_MAX, FACTORS_MAX
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.huber import Huber
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import Array, Likelihood, Prediction, variance
 from snapcli.heads.student_t import NU_RANGE, StudentT
+from snapcli.monitor.checks import COMPONENTS_MAX, FACTORS_MAX
 from snapcli.stored import Arrays, check_values, stored_arrays
 
 Classes = NDArray[np.integer] | None

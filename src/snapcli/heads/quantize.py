@@ -22,13 +22,13 @@ from snapcli.fixedpoint import (
     quantize_multipliers_shared,
 )
 from snapcli.graph import Tensor
-from snapcli.graph.checks import BIAS_LIMIT, CHANNELS_MAX, COMPONENTS_MAX, INPUTS_MAX
 from snapcli.heads.head import Head
 from snapcli.heads.huber import Huber
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import VARIANCE_RANGE, Likelihood
 from snapcli.heads.student_t import StudentT
+from snapcli.monitor.checks import BIAS_LIMIT, CHANNELS_MAX, COMPONENTS_MAX, INPUTS_MAX
 
 Array = NDArray[np.float64]
 _Q10, _Q12, _Q16, _Q18 = 1 << 10, 1 << 12, 1 << 16, 1 << 18

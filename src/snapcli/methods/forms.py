@@ -28,13 +28,13 @@ from snapcli.emit.ends import (
     temperature_end,
 )
 from snapcli.errors import UsageError
-from snapcli.graph.body import Body
-from snapcli.graph.decision import ONE_Q16, Decision, plain_decision, quantize_map
-from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.graph import Graph, Tensor
-from snapcli.graph.monitor import Monitor
 from snapcli.graph.passes import simplify
 from snapcli.graph.shaping import last_layer, with_shaped
+from snapcli.monitor.body import Body
+from snapcli.monitor.decision import ONE_Q16, Decision, plain_decision, quantize_map
+from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import reads_third
 
 Scorer = tuple[Graph, End]

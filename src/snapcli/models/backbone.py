@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from snapcli.config import MAX_TAPS
+from snapcli.config import MAX_TAPS, TrainOptions
 from snapcli.errors import UsageError, suggestion
 from snapcli.models import cnn, dscnn, mobilenetv2, own, resnet8
 
@@ -151,3 +151,15 @@ def default_backbone(input_shape: tuple[int, int, int]) -> str:
     limits = ((16, "dscnn-digits"), (28, "cnn-mnist"), (48, "resnet8"))
     side = max(input_shape[:2])
     return next((name for limit, name in limits if side <= limit), "mobilenetv2")
+
+
+def with_default_taps(options: TrainOptions) -> TrainOptions:
+    """Taps and ranks that were not given: minimal has one tap in front of the logits."""
+    if options.head == "minimal":
+        if len(options.taps) > 1:
+            raise UsageError(
+                f"minimal has one tap, not {len(options.taps)}",
+                "Leave --taps out, or choose --head gaussian.",
+            )
+        return replace(options, taps=options.taps or ("P",), ranks=options.ranks or (32,))
+    return replace(options, taps=options.taps or ("M", "P"))

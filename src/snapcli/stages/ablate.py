@@ -13,15 +13,10 @@ from snapcli.baselines.snap import Snap, Surprise, Unblended
 from snapcli.config import INT8, MAHALANOBIS, MODES, AblateOptions, CalibrateOptions
 from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation
+from snapcli.emit.golden import dev_inputs
 from snapcli.errors import UsageError
-from snapcli.graph.body import Body
-from snapcli.methods.forms import monitor_of
-from snapcli.methods.network import surprisal_by
-from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, write_json
-from snapcli.stages import modes
-from snapcli.stages.ablate_report import HEADS_VARY, SCHEMA, AblateReport, Judged, table
-from snapcli.stages.ablations import (
+from snapcli.judging import modes
+from snapcli.judging.ablations import (
     AS_IN_RUN,
     FLOAT16,
     FLOAT32,
@@ -30,18 +25,23 @@ from snapcli.stages.ablations import (
     Known,
     configurations,
 )
-from snapcli.stages.calibrated import calibration_of
-from snapcli.stages.cross_fit import CrossFitted
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.deployed import deployed
-from snapcli.stages.evidence import collect
-from snapcli.stages.export_c import dev_inputs
-from snapcli.stages.judge import Judge, Sample, Samples, gain
-from snapcli.stages.known import known_of
-from snapcli.stages.many_heads import FloatHeads, Heads, IntegerHeads, ManyHeads, half, pooled_by
-from snapcli.stages.pricing import Counter, Price, counter_of
-from snapcli.stages.recipe import run_recipe
-from snapcli.stages.refit import HeadSpec, Refit, refit
+from snapcli.judging.calibrated import calibration_of
+from snapcli.judging.cross_fit import CrossFitted
+from snapcli.judging.evidence import collect
+from snapcli.judging.judge import Judge, Sample, Samples, gain
+from snapcli.judging.known import known_of
+from snapcli.judging.many_heads import FloatHeads, Heads, IntegerHeads, ManyHeads, half, pooled_by
+from snapcli.judging.refit import HeadSpec, Refit, refit
+from snapcli.methods.forms import monitor_of
+from snapcli.methods.network import surprisal_by
+from snapcli.monitor.body import Body
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.deployed import deployed
+from snapcli.origin.recipe import run_recipe
+from snapcli.pricing.programs import Counter, Price, counter_of
+from snapcli.progress import OnProgress, silent
+from snapcli.results.ablate import HEADS_VARY, SCHEMA, AblateReport, Judged, table
+from snapcli.runs import Run, write_json
 from snapcli.targets import Target, emulated_twin, load_target
 
 _MODE = "mode"

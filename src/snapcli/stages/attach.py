@@ -23,30 +23,28 @@ from snapcli.data.attached.wanted import Wanted
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
 from snapcli.errors import UsageError
-from snapcli.graph.body import Body, TapTensors, save_body
-from snapcli.graph.candidates import Candidates, CandidateScores, Pooled, pooled
 from snapcli.graph.chunks import in_chunks
-from snapcli.graph.decision import ONE_Q16
-from snapcli.graph.distance import quantize_mahalanobis
 from snapcli.graph.foreign import classifier, logits_of, named_pairs, tap_pairs
 from snapcli.graph.graph import Graph
-from snapcli.graph.reader import read_tflite
+from snapcli.graph.reader import model_bytes, read_tflite
 from snapcli.heads.fit import fit_head
 from snapcli.heads.quantize import quantize_head
-from snapcli.models.finished import Finished, is_keras, load_finished
-from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, disk_errors, whole_file, write_json
-from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.stages.attach_words import doubts, float_ends, meaning, unfit_heads
-from snapcli.stages.calibrate_attached import (
+from snapcli.judging.attach_words import doubts, float_ends, meaning, unfit_heads
+from snapcli.judging.calibrate_attached import (
     SCORES_FILE,
     Scores,
     decide,
     save_scores,
     write_decision,
 )
-from snapcli.stages.costs import Prices, measure_or_estimate
-from snapcli.stages.dataset import (
+from snapcli.judging.dev_scores import DevScores
+from snapcli.judging.tap_choice import TapChoice, choose_taps
+from snapcli.models.finished import Finished, is_keras, load_finished
+from snapcli.monitor.body import Body, TapTensors, save_body
+from snapcli.monitor.candidates import Candidates, CandidateScores, Pooled, pooled
+from snapcli.monitor.decision import ONE_Q16
+from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.origin.dataset import (
     ANSWERS_FILE,
     IDENTITY,
     SPLITS,
@@ -54,11 +52,13 @@ from snapcli.stages.dataset import (
     wanted_of,
     with_answers,
 )
-from snapcli.stages.dev_scores import DevScores
-from snapcli.stages.export_c import read_model
-from snapcli.stages.figures import CalibrateReport
-from snapcli.stages.recipe import CONFIG
-from snapcli.stages.tap_choice import Candidate, TapChoice, choose_taps
+from snapcli.origin.recipe import CONFIG
+from snapcli.pricing.heads import Prices, measure_or_estimate
+from snapcli.progress import OnProgress, silent
+from snapcli.results.attach import AttachReport
+from snapcli.results.taps import Candidate
+from snapcli.runs import Run, disk_errors, whole_file, write_json
+from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.targets import load_target
 from snapcli.usercode import code_is_allowed
 
@@ -75,40 +75,6 @@ _HEAD = 400
 _COMPARED = 200
 # Counting instructions, choosing taps and fitting maps takes about as long as so many examples.
 _ENDING = 2_000
-
-
-@dataclass(frozen=True)
-class AttachReport:
-    """converted: from Keras, otherwise the file ships as it was given; float_agreement: share of
-    dev examples that the Keras model and its int8 twin answer alike, else nan; model_bytes,
-    model_sha256: of the .tflite that ships. examples: how many the heads (train), the map (dev)
-    and the figures (test) have seen. accuracy: on clean test data, nan without labels; taps: why
-    these, and about what all of them cost beyond the backbone, overhead as a share of its
-    instructions (cost_is_measured: otherwise of its operations). mean_surprisal: of each tap on
-    clean dev data, 1 where a head fits. means: what U and the threshold promise on these data,
-    and what not."""
-
-    run: str
-    model: str
-    converted: bool
-    float_agreement: float
-    model_bytes: int
-    model_sha256: str
-    macs: int
-    data: str
-    labelled: bool
-    examples: dict[str, int]
-    accuracy: float
-    candidates: tuple[Candidate, ...]
-    taps: tuple[str, ...]
-    taps_reason: str
-    flash_bytes: int
-    overhead: float
-    cost_is_measured: bool
-    mean_surprisal: dict[str, float]
-    means: tuple[str, ...]
-    notes: tuple[str, ...]
-    calibrate: CalibrateReport
 
 
 def attach(
@@ -229,7 +195,7 @@ class _Model:
 def _opened(options: AttachOptions, on_progress: OnProgress) -> _Model:
     path = Path(options.model)
     if not is_keras(path):
-        content = read_model(path)
+        content = model_bytes(path)
         whole = read_tflite(content)
         graph = classifier(whole)
         dataset = load_given(options, wanted_of(graph), on_progress)

@@ -12,10 +12,14 @@ from snapcli.config import BenchOptions
 from snapcli.data.evaluation import Evaluation
 from snapcli.device import Client, Hello, Inference, Profile, Stack
 from snapcli.errors import UsageError
+from snapcli.measuring.energy import PowerTrace, with_energy
+from snapcli.measuring.exact import Reference, check_exact
+from snapcli.measuring.firmware import Firmware, attached, built_firmware, target_at
 from snapcli.metrics.timing import Timing, timing
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run
-from snapcli.stages.bench_report import (
+from snapcli.results.bench import (
     INSTRUCTIONS,
     PROFILED,
     SCHEMA,
@@ -24,12 +28,8 @@ from snapcli.stages.bench_report import (
     stage_costs,
     step_costs,
 )
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.energy import PowerTrace, with_energy
-from snapcli.stages.exact import Reference, check_exact
-from snapcli.stages.firmware import Firmware, attached, built_firmware, target_at
-from snapcli.stages.flash import ImageSize
-from snapcli.stages.recipe import run_recipe
+from snapcli.results.flash import ImageSize
+from snapcli.runs import Run
 from snapcli.targets import Target
 
 _SAMPLE_SEED = 0

@@ -9,9 +9,15 @@ from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import surprisals, tapped_blocks
+from snapcli.judging.calibrate_attached import calibrate_attached
+from snapcli.judging.conditions import conditions, dev_conditions, foreign_conditions, seen
+from snapcli.judging.evidence import class_rows
 from snapcli.models.activations import pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.recipe import run_recipe
+from snapcli.origin.trained import trained
 from snapcli.progress import OnProgress, silent
+from snapcli.results.calibrate import CalibrateReport, ControllerReport
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import (
     choose_map,
@@ -23,12 +29,6 @@ from snapcli.score.controller import Controller
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import Features, log_of, map_to_dict, reads_surprise
 from snapcli.score.weights import tap_weights
-from snapcli.stages.calibrate_attached import calibrate_attached
-from snapcli.stages.conditions import conditions, dev_conditions, foreign_conditions, seen
-from snapcli.stages.evidence import class_rows
-from snapcli.stages.figures import CalibrateReport, ControllerReport
-from snapcli.stages.recipe import run_recipe
-from snapcli.stages.trained import trained
 
 
 def calibrate(

@@ -13,12 +13,12 @@ from typing import Any
 
 from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.methods.table import SNAP
+from snapcli.results.bench import BenchReport
+from snapcli.results.calibrate import Calibrated
+from snapcli.results.eval import EvalReport
+from snapcli.results.flash import Sized
+from snapcli.results.quantize import QuantizeReport
 from snapcli.runs import Run
-from snapcli.stages.bench_report import BenchReport
-from snapcli.stages.eval_report import EvalReport
-from snapcli.stages.figures import Calibrated
-from snapcli.stages.flash import Sized
-from snapcli.stages.quantize import QuantizeReport
 from snapcli.stored import read_json
 
 HIGHER, LOWER = "higher", "lower"

@@ -12,73 +12,38 @@ from snapcli.config import INT8, CostOptions
 from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.emit.ends import answer_end
+from snapcli.emit.golden import dev_inputs, golden_count
 from snapcli.errors import SnapError
-from snapcli.graph.monitor import Monitor
+from snapcli.judging.calibrated import calibration_of
+from snapcli.judging.evidence import collect_dev
+from snapcli.judging.networks import further_heads, integer_network, own_head
+from snapcli.judging.variants import int8_graph
 from snapcli.methods.forms import Given, Scorer
 from snapcli.methods.table import ROWS, TABLE, Row, chosen, head_kinds
+from snapcli.monitor.monitor import Monitor
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.deployed import deployed
+from snapcli.pricing.memory import Surroundings, excess, our_firmware
+from snapcli.pricing.programs import Price, counter_of
 from snapcli.progress import OnProgress, silent
+from snapcli.results.cost import (
+    COST_FILE,
+    FITS,
+    NOT_BUILT,
+    SCHEMA,
+    TOO_LARGE,
+    CostReport,
+    CostRow,
+    TargetCost,
+)
 from snapcli.runs import Run, write_json
-from snapcli.stages.calibrated import calibration_of
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.deployed import deployed
-from snapcli.stages.evidence import collect_dev
-from snapcli.stages.export_c import Surroundings, dev_inputs, excess, golden_count, our_firmware
-from snapcli.stages.networks import further_heads, integer_network, own_head
-from snapcli.stages.pricing import Price, counter_of
-from snapcli.stages.variants import int8_graph
 from snapcli.targets import Target, load_target
 
-SCHEMA = 2
 BACKBONE = "backbone"
 # All but `snap` with one thing changed.
 _USUAL = tuple(row.name for row in ROWS if not row.variant)
-COST_FILE = "cost.json"
 # Inputs whose instructions are counted.
 _COUNTED = 4
-FITS, TOO_LARGE, NOT_BUILT = "fits", "does not fit", "not built"
-
-
-@dataclass(frozen=True)
-class CostRow:
-    """status: FITS, TOO_LARGE or NOT_BUILT; why: by how much, or what it lacks. flash_bytes: code
-    and constants; ram_bytes: arena and the stack that was used; instructions: of an inference;
-    overhead: on top of the backbone's instructions, as a share of them. None: not built."""
-
-    method: str
-    computes: str
-    status: str
-    why: str
-    flash_bytes: int | None = None
-    ram_bytes: int | None = None
-    instructions: int | None = None
-    overhead: float | None = None
-
-
-@dataclass(frozen=True)
-class TargetCost:
-    """flash_limit_bytes, ram_limit_bytes: of the target, 0 where it has none; firmware_*: what our
-    firmware needs of them beside any method, the reserved stack included. backbone: without
-    a score, the first of the rows."""
-
-    target: str
-    part: str
-    counted_on: str
-    flash_limit_bytes: int
-    ram_limit_bytes: int
-    firmware_flash_bytes: int
-    firmware_ram_bytes: int
-    rows: tuple[CostRow, ...]
-
-
-@dataclass(frozen=True)
-class CostReport:
-    """inputs: how many were counted."""
-
-    schema: int
-    run: str
-    kernels: str
-    inputs: int
-    targets: tuple[TargetCost, ...]
 
 
 def cost(

@@ -16,6 +16,14 @@ from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, CalibrateOptions, EvalO
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.heads.head import Head
+from snapcli.judging import variants
+from snapcli.judging.calibrated import calibration_of
+from snapcli.judging.cross_fit import CrossFitted
+from snapcli.judging.device_evidence import DeviceNetwork, device_evidence, played_stream
+from snapcli.judging.evidence import Evidence, Observe, collect
+from snapcli.judging.judge import Judge, Samples, gains
+from snapcli.judging.networks import float_network, further_heads, integer_network, own_head
+from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.network import Network
 from snapcli.methods.table import (
     GROUPS,
@@ -30,16 +38,11 @@ from snapcli.methods.table import (
     head_kinds,
 )
 from snapcli.metrics.events import find_events, normal_band
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.deployed import deployed
+from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
-from snapcli.runs import Run, write_json
-from snapcli.score.weights import tap_weights
-from snapcli.stages import variants
-from snapcli.stages.calibrated import calibration_of
-from snapcli.stages.cross_fit import CrossFitted
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.deployed import deployed
-from snapcli.stages.device_evidence import DeviceNetwork, device_evidence, played_stream
-from snapcli.stages.eval_report import (
+from snapcli.results.eval import (
     NOT_ASKED,
     NOT_RUN,
     SCHEMA,
@@ -50,11 +53,8 @@ from snapcli.stages.eval_report import (
     StreamView,
     report_from_dict,
 )
-from snapcli.stages.evidence import Evidence, Observe, collect
-from snapcli.stages.judge import Judge, Samples, gains
-from snapcli.stages.networks import float_network, further_heads, integer_network, own_head
-from snapcli.stages.observe import IntegerNetwork
-from snapcli.stages.recipe import run_recipe
+from snapcli.runs import Run, write_json
+from snapcli.score.weights import tap_weights
 from snapcli.stored import read_json, reading
 
 STAGE, FILE = "eval", "eval.json"

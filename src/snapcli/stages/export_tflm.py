@@ -10,21 +10,21 @@ from snapcli.emit.tflm_folder import (
     emit_readme,
     first_arena_bytes,
 )
-from snapcli.graph.body import MODEL_FILE
-from snapcli.graph.monitor import Monitor
 from snapcli.graph.reader import operator_names, read_tflite
 from snapcli.kernels import snapuq_files, tflm_adapter
-from snapcli.runs import Run, write_json
-from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import (
-    REPORT,
+from snapcli.monitor.body import MODEL_FILE
+from snapcli.monitor.monitor import Monitor
+from snapcli.origin.deployed import deployed
+from snapcli.pricing.kernel_set import kernel_files
+from snapcli.pricing.memory import (
     Surroundings,
     check_fit,
     compiled_flash,
     flash_origin,
-    kernel_files,
     write_texts,
 )
+from snapcli.results.export_c import REPORT
+from snapcli.runs import Run, write_json
 from snapcli.targets import Target, load_target
 
 SCHEMA = 1

@@ -1,7 +1,7 @@
 """flash: C -> firmware images; an emulated target proves that they boot, a board is written."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from snapcli import toolchain
@@ -9,59 +9,14 @@ from snapcli.device import Client, Emulator, open_port
 from snapcli.emit.folder import KERNELS
 from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
+from snapcli.results.export_c import REPORT, Exported, Files
+from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport, ImageSize
 from snapcli.runs import Run, write_json
 from snapcli.stack import checked_stack
-from snapcli.stages.export_c import REPORT, Exported, Files
 from snapcli.stored import read_as
 from snapcli.targets import Target, load_target
 
-WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
 _BACK_S = 5.0
-
-
-@dataclass(frozen=True)
-class ImageSize:
-    """Bytes, from the ELF and the map file; ram includes the reserved stack, stack is the most
-    that any path of calls takes of it, 0 where it is not known."""
-
-    flash_bytes: int
-    ram_bytes: int
-    stack_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Sized:
-    """Of a FlashReport, what is compared."""
-
-    size: ImageSize
-
-
-@dataclass(frozen=True)
-class FlashReport:
-    """booted: the image answered and passed its self-test, in the emulator or on the board.
-
-    flasher, probe, part_found, written_bytes: None unless a board was written. verified: how the
-    flash is known to hold the image. port: over which the firmware was asked.
-    """
-
-    run: str
-    target: str
-    part: str
-    image: str
-    size: ImageSize
-    size_without_heads: ImageSize
-    flash_limit_bytes: int
-    ram_limit_bytes: int
-    stack_limit_bytes: int
-    image_crc: int
-    booted: bool
-    flasher: str | None = None
-    probe: str | None = None
-    part_found: str | None = None
-    written_bytes: int | None = None
-    verified: tuple[str, ...] = ()
-    port: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:

@@ -8,7 +8,7 @@ from snapcli.emit.text import constant_bytes
 from snapcli.graph import read_tflite
 from snapcli.graph.blocks import blocks, lifetimes
 from snapcli.graph.graph import Tensor
-from snapcli.stages.export_c import read_model
+from snapcli.graph.reader import model_bytes
 
 SCHEMA = 1
 
@@ -57,7 +57,7 @@ class InspectReport:
 
 
 def inspect(model: Path) -> InspectReport:
-    content = read_model(model)
+    content = model_bytes(model)
     graph = read_tflite(content)
     program = build_program(graph, None, Reference())
     alive = lifetimes(graph)

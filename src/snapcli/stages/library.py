@@ -6,8 +6,9 @@ from pathlib import Path
 
 from snapcli import toolchain
 from snapcli.emit.folder import KERNELS
+from snapcli.results.flash import FlashReport, ImageSize
 from snapcli.runs import Run, write_json
-from snapcli.stages.flash import FlashReport, ImageSize, flash, recorded_sources
+from snapcli.stages.flash import flash, recorded_sources
 from snapcli.targets import Target
 
 NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"

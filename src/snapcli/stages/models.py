@@ -14,8 +14,9 @@ from snapcli.graph import read_tflite
 from snapcli.models import BACKBONES
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.pricing.kernel_set import kernel_set
+from snapcli.pricing.memory import check_fit, measured_flash, our_firmware
 from snapcli.progress import OnProgress, silent
-from snapcli.stages.export_c import check_fit, kernel_set, measured_flash, our_firmware
 from snapcli.targets import load_target
 
 SCHEMA = 1

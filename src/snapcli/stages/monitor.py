@@ -20,9 +20,9 @@ from snapcli.data.streams import build_stream
 from snapcli.device import Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
+from snapcli.measuring.firmware import attached, built_firmware, target_at
+from snapcli.origin.dataset import run_dataset
 from snapcli.runs import Run, disk_errors
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.firmware import attached, built_firmware, target_at
 from snapcli.stages.stream import STREAM_SEED
 
 SOURCES = ("stream", "test")

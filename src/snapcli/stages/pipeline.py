@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 from snapcli.config import Recipe
 from snapcli.progress import OnProgress
+from snapcli.results.calibrate import CalibrateReport
+from snapcli.results.export_c import ExportReport
+from snapcli.results.flash import FlashReport
+from snapcli.results.quantize import QuantizeReport
+from snapcli.results.train import TrainReport
 from snapcli.runs import Run
 from snapcli.stages.bench import BenchReport, bench
 from snapcli.stages.calibrate import calibrate
-from snapcli.stages.export_c import ExportReport, export_c
-from snapcli.stages.figures import CalibrateReport
-from snapcli.stages.flash import FlashReport
+from snapcli.stages.export_c import export_c
 from snapcli.stages.library import build_only
-from snapcli.stages.quantize import QuantizeReport, quantize
-from snapcli.stages.train import TrainReport, train
+from snapcli.stages.quantize import quantize
+from snapcli.stages.train import train
 from snapcli.targets import load_target
 
 

@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 
 from snapcli.device import Client, find_port, open_port
 from snapcli.errors import CheckError
-from snapcli.graph.settings import check_of, pack_settings
+from snapcli.monitor.settings import check_of, pack_settings
+from snapcli.origin.deployed import deployed
+from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
+from snapcli.results.export_c import REPORT, StoredExport
 from snapcli.runs import Run
-from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import REPORT, StoredExport, export_c
+from snapcli.stages.export_c import export_c
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
-from snapcli.stages.recipe import run_recipe
 from snapcli.stored import read_as
 from snapcli.targets import load_target
 

@@ -4,63 +4,37 @@ What the device carries is fitted on what the device computes: tap weights, temp
 and threshold come from dev scores of the integer reference.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from snapcli.config import MAHALANOBIS, MEAN, QuantizeOptions
+from snapcli.config import MAHALANOBIS, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
-from snapcli.graph.body import Body, RawScores, TapTensors, pooled_sums, save_body
 from snapcli.graph.chunks import in_chunks
-from snapcli.graph.decision import ONE_Q16, decision_to_dict
-from snapcli.graph.distance import quantize_mahalanobis
-from snapcli.graph.graph import Graph
-from snapcli.graph.monitor import CALIBRATION_FILE, Monitor
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.head import Head, tapped_blocks
-from snapcli.heads.quantize import quantize_head
+from snapcli.heads.body import RANGE_EXAMPLES, build_body
+from snapcli.heads.head import tapped_blocks
+from snapcli.judging.decision import fit_decision
+from snapcli.judging.evidence import class_rows
 from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.monitor.body import Body, RawScores, save_body
+from snapcli.monitor.decision import ONE_Q16, decision_to_dict
+from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor
+from snapcli.origin.recipe import run_recipe
+from snapcli.origin.trained import trained
 from snapcli.progress import OnProgress, silent
+from snapcli.results.calibrate import Calibrated
+from snapcli.results.quantize import Drift, QuantizeReport
 from snapcli.runs import Run, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.stages.decision import fit_decision
-from snapcli.stages.evidence import class_rows
-from snapcli.stages.figures import Calibrated, Figures
-from snapcli.stages.recipe import run_recipe
-from snapcli.stages.trained import trained
 from snapcli.stored import read_as, stored_arrays
-
-# Training examples that set the ranges inside of the heads.
-RANGE_EXAMPLES = 2000
-
-
-@dataclass(frozen=True)
-class Drift:
-    """int8 against float on test data: accuracies in [0, 1], rank correlation of S, and the share
-    of inputs whose predicted class agrees."""
-
-    float_accuracy: float
-    int8_accuracy: float
-    agreement: float
-    spearman_all: float
-    spearman_clean: float
-
-
-@dataclass(frozen=True)
-class QuantizeReport(Figures):
-    """Of the integer reference; mean_surprisal of each tap on clean dev data."""
-
-    run: str
-    model_bytes: int
-    macs: int
-    mean_surprisal: dict[str, float]
-    drift: Drift
 
 
 def quantize(
@@ -102,19 +76,6 @@ def quantize(
         write_json(out / CALIBRATION_FILE, {"device": decision_to_dict(decision)})
         write_json(out / "report.json", asdict(report))
     return report
-
-
-def build_body(graph: Graph, heads: list[Head], train: np.ndarray, statistics: str = MEAN) -> Body:
-    """Heads in integers, their ranges set by the pooled sums of the training images."""
-    q = graph.tensors[graph.input].quantize(train)
-    taps = tuple(TapTensors(graph.outputs[h.before], graph.outputs[h.after]) for h in heads)
-    found = graph.run(q, {tap.before for tap in taps})
-    integer = []
-    for tap, head in zip(taps, heads, strict=True):
-        before, after = graph.tensors[tap.before], graph.tensors[tap.after]
-        sums = pooled_sums(before, found[tap.before], statistics)
-        integer.append(quantize_head(head, before, after, sums))
-    return Body(graph, taps, tuple(integer), statistics)
 
 
 def with_distance(body: Body, dataset: Dataset) -> Body:

@@ -14,23 +14,25 @@ from numpy.typing import NDArray
 
 from snapcli.emit import build_program
 from snapcli.errors import SnapError
+from snapcli.measuring.frame_log import read_log
+from snapcli.origin.deployed import deployed
+from snapcli.origin.recipe import CONFIG, run_recipe
 from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
 from snapcli.report.page import page
+from snapcli.results import bench as bench_report
+from snapcli.results import eval as eval_report
+from snapcli.results.ablate import AblateTable
+from snapcli.results.bench import BenchReport
+from snapcli.results.calibrate import Calibrated
+from snapcli.results.cost import CostReport
+from snapcli.results.eval import EvalReport
+from snapcli.results.export_c import StoredExport
+from snapcli.results.flash import FlashReport
+from snapcli.results.quantize import QuantizeReport
+from snapcli.results.stream import StreamReport
+from snapcli.results.taps import TapsReport
 from snapcli.runs import Run, disk_errors, folder_of, whole_file
-from snapcli.stages import bench_report, cost, eval_report, export_c, stream
-from snapcli.stages.ablate_report import AblateTable
-from snapcli.stages.bench_report import BenchReport
-from snapcli.stages.cost import CostReport
-from snapcli.stages.deployed import deployed
-from snapcli.stages.eval_report import EvalReport
-from snapcli.stages.export_c import StoredExport
-from snapcli.stages.figures import Calibrated
-from snapcli.stages.flash import FlashReport
-from snapcli.stages.frame_log import read_log
-from snapcli.stages.quantize import QuantizeReport
-from snapcli.stages.recipe import CONFIG, run_recipe
-from snapcli.stages.stream import StreamReport
-from snapcli.stages.taps import TapsReport
+from snapcli.stages import cost, export_c, stream
 from snapcli.stored import read_json
 from snapcli.targets import load_target
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from snapcli.results.attach import AttachReport
+from snapcli.results.bench import BenchReport
+from snapcli.results.calibrate import Calibrated
+from snapcli.results.flash import Sized
+from snapcli.results.quantize import QuantizeReport
+from snapcli.results.stream import StreamReport
+from snapcli.results.train import History
 from snapcli.runs import Run, StageState
-from snapcli.stages.attach import AttachReport
-from snapcli.stages.bench_report import BenchReport
-from snapcli.stages.figures import Calibrated
-from snapcli.stages.flash import Sized
-from snapcli.stages.quantize import QuantizeReport
-from snapcli.stages.stream import StreamReport
-from snapcli.stages.train import History
 from snapcli.stored import read_json
 from snapcli.targets import load_target
 

@@ -19,62 +19,21 @@ from numpy.typing import NDArray
 from snapcli.data.streams import Segment, Stream, build_stream
 from snapcli.device import Client, Hello
 from snapcli.errors import UsageError
-from snapcli.graph.monitor import Monitor
-from snapcli.metrics.timing import Timing, timing
+from snapcli.measuring.exact import Reference, check_exact
+from snapcli.measuring.firmware import attached, built_firmware, target_at
+from snapcli.measuring.frame_log import FrameLog
+from snapcli.metrics.timing import timing
+from snapcli.monitor.monitor import Monitor
+from snapcli.origin.dataset import run_dataset
 from snapcli.progress import OnProgress, silent
+from snapcli.results.stream import SCHEMA, SegmentReport, StreamReport
 from snapcli.runs import Run, disk_errors, json_writer
-from snapcli.stages.dataset import run_dataset
-from snapcli.stages.exact import Reference, check_exact
-from snapcli.stages.firmware import attached, built_firmware, target_at
-from snapcli.stages.frame_log import FrameLog
 from snapcli.targets import Target
 
-SCHEMA = 1
 SPLITS = ("test", "dev")
 STREAM_SEED = 0
 _SAVE_EVERY = 256  # frames
 _BATCH = 64  # frames whose reference is computed at once
-
-
-@dataclass(frozen=True)
-class SegmentReport:
-    """Frames first to first + frames - 1, and on how many of them the device abstained."""
-
-    kind: str
-    condition: str
-    severity: int
-    first: int
-    frames: int
-    abstained: int
-
-
-@dataclass(frozen=True)
-class StreamReport:
-    """planned: frames of the whole stream. resumed_at: the frame that this call began with.
-    budget: of the controller, None without one. The answers lie beside it, in a file of the same
-    name (SPEC 2)."""
-
-    schema: int
-    run: str
-    target: str
-    part: str
-    model_id: str
-    settings_check: int
-    image_crc: int
-    split: str
-    seed: int
-    frames: int
-    planned: int
-    bit_exact: int
-    resumed_at: int
-    abstained: int
-    budget: float | None
-    repeats: int
-    restarts: int
-    seconds: float
-    counter: str
-    timing: Timing
-    segments: tuple[SegmentReport, ...]
 
 
 def stream(

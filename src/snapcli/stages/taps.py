@@ -4,7 +4,7 @@ Every block gets a head, fitted after the training. What each says is measured o
 each costs by compiling all of them and counting their instructions on the emulated core.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,47 +13,27 @@ from snapcli.config import TapsOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.graph.reader import read_tflite
+from snapcli.heads.body import build_body
 from snapcli.heads.head import surprisals, tapped_blocks
+from snapcli.judging.dev_scores import DevScores
 from snapcli.models import load_backbone
 from snapcli.models.activations import pooled_activations
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.recipe import run_recipe
+from snapcli.origin.trained import trained_model
+from snapcli.pricing.heads import measure
 from snapcli.progress import OnProgress, silent
 from snapcli.report.taps import draw_taps
+from snapcli.results.taps import Candidate, TapsReport
 from snapcli.runs import Run, write_json
-from snapcli.score.selection import Cost, Limits, Taken, greedy
-from snapcli.stages.costs import measure
-from snapcli.stages.dev_scores import DevScores
-from snapcli.stages.quantize import build_body
-from snapcli.stages.recipe import run_recipe
-from snapcli.stages.tap_choice import Candidate
-from snapcli.stages.trained import trained_model
+from snapcli.score.selection import Cost, Limits, greedy
 from snapcli.targets import load_target
 
 # Training examples that set the ranges of an int8 model that is only built to be measured.
 _SAMPLES = 200
 _COUNTED = 2
-
-
-@dataclass(frozen=True)
-class TapsReport:
-    """correlation [taps, taps]: of the surprisals on dev data, clean and corrupted. AUPRC: of
-    errors, pooled over dev conditions, the gated map fitted on other corruption types; without:
-    by the map temperature, which hears no tap. overhead: of the recommended taps, as a share of
-    backbone_instructions."""
-
-    run: str
-    target: str
-    kernels: str
-    candidates: tuple[Candidate, ...]
-    correlation: list[list[float]]
-    auprc_without: float
-    backbone_instructions: int
-    steps: tuple[Taken, ...]
-    recommended: tuple[str, ...]
-    overhead: float
-    picture: str
 
 
 def taps(

@@ -1,7 +1,7 @@
 """train: a backbone and its SNAP heads -> train/model.keras, heads.npz, history.json."""
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,72 +11,24 @@ from snapcli.config import Recipe, TrainOptions, dump_recipe
 from snapcli.data import check_dataset, load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
-from snapcli.errors import ArtifactError, UsageError
+from snapcli.errors import ArtifactError
 from snapcli.heads.head import save_heads, surprisals
 from snapcli.heads.student_t import StudentT
 from snapcli.models import default_backbone, load_backbone
 from snapcli.models.activations import pooled_activations
+from snapcli.models.backbone import with_default_taps
 from snapcli.models.fit import Progress, Trainer
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.recipe import CONFIG
 from snapcli.progress import OnProgress, silent
+from snapcli.results.train import TrainReport, TrainTime
 from snapcli.runs import CHECKPOINT, Run, disk_errors, sha256, whole_file, write_json
 from snapcli.score.confidence import error_logit
-from snapcli.stages.recipe import CONFIG
 from snapcli.trusted import trust
 from snapcli.usercode import code_is_allowed
 
 # A head is said not to fit where E[e] is this many times what it should be, or as much below.
 _FAR = 1.5
-
-
-@dataclass(frozen=True)
-class TrainTime:
-    """seconds: of the epochs; waited_share: of these, what the network stood still for lack of
-    inputs; heads_s: seconds for heads that were fitted after them."""
-
-    seconds: float
-    waited_share: float
-    heads_s: float
-
-
-@dataclass(frozen=True)
-class TrainReport:
-    """Accuracies in [0, 1] of the float model on clean data; per tap on clean dev data the mean
-    surprisal, what it is where the head fits (nan: no formula gives it) and its correlation with
-    1 - max p, and a verdict. lambda_ss: in the last epoch; nu: of a Student-t. notes: what the
-    data had to be converted from, or lack."""
-
-    run: str
-    dataset: str
-    backbone: str
-    seed: int
-    epochs: int
-    dev_accuracy: float
-    test_accuracy: float
-    lambda_ss: float
-    nu: float | None
-    mean_surprisal: dict[str, float]
-    expected_surprisal: dict[str, float]
-    doubt_correlation: dict[str, float]
-    verdict: dict[str, str]
-    notes: tuple[str, ...]
-    time: TrainTime
-
-
-@dataclass(frozen=True)
-class TrainFigures:
-    """Of a TrainReport, what history.json keeps and others read."""
-
-    test_accuracy: float
-    mean_surprisal: dict[str, float]
-
-
-@dataclass(frozen=True)
-class History:
-    """history.json."""
-
-    report: TrainFigures
-    epochs: tuple[Progress, ...]
 
 
 def train(
@@ -187,18 +139,6 @@ def check_options(options: TrainOptions) -> None:
         options = with_default_taps(options)
         load_backbone(options.backbone).taps(options.taps, options.ranks)
     require_tensorflow()
-
-
-def with_default_taps(options: TrainOptions) -> TrainOptions:
-    """Taps and ranks that were not given: minimal has one tap in front of the logits."""
-    if options.head == "minimal":
-        if len(options.taps) > 1:
-            raise UsageError(
-                f"minimal has one tap, not {len(options.taps)}",
-                "Leave --taps out, or choose --head gaussian.",
-            )
-        return replace(options, taps=options.taps or ("P",), ranks=options.ranks or (32,))
-    return replace(options, taps=options.taps or ("M", "P"))
 
 
 def _verdict(mean: float, expected: float) -> str:

@@ -21,14 +21,15 @@ from snapcli.emit.steps import DistanceStep, HeadStep, LayerStep, MoveStep, Step
 from snapcli.emit.tracer import INPUTS, TRACE, emit_tracer, last_step, pack_inputs, read_trace
 from snapcli.errors import ArtifactError, CheckError, ToolchainError, UsageError
 from snapcli.graph import Graph, litert, read_tflite
-from snapcli.graph.body import MODEL_FILE
 from snapcli.graph.litert import read_answer, write_question
-from snapcli.graph.monitor import Monitor
+from snapcli.graph.reader import model_bytes
 from snapcli.limits import DATA_MAX
+from snapcli.monitor.body import MODEL_FILE
+from snapcli.monitor.monitor import Monitor
+from snapcli.origin.deployed import deployed
+from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
-from snapcli.stages.deployed import deployed
-from snapcli.stages.export_c import kernel_files, kernel_set, read_model
 from snapcli.stored import read_npy, reading
 from snapcli.targets import load_target
 
@@ -78,7 +79,7 @@ def verify_model(
     on_progress: OnProgress = silent,
 ) -> VerifyReport:
     """Any int8 .tflite, on random inputs or on those of a .npy file."""
-    content = read_model(model)
+    content = model_bytes(model)
     graph = read_tflite(content)
     return _verify(model.name, content, graph, None, options, data, cmsis_nn, on_progress)
 
@@ -92,7 +93,7 @@ def verify_run(
 ) -> VerifyReport:
     """The int8 model of a run with its heads."""
     found = deployed(run)
-    monitor, content = found.monitor, read_model(found.folder / MODEL_FILE)
+    monitor, content = found.monitor, model_bytes(found.folder / MODEL_FILE)
     graph = monitor.body.graph
     return _verify(run.name, content, graph, monitor, options, data, cmsis_nn, on_progress)
 

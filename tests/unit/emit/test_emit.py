@@ -18,10 +18,10 @@ from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.folder import step_rows
 from snapcli.emit.snap import Snap
 from snapcli.graph import Layer, Tensor
-from snapcli.graph.body import Body, TapTensors
-from snapcli.graph.monitor import DeviceScores, Monitor
 from snapcli.graph.reader import read_tflite
 from snapcli.kernels import snapnn_files
+from snapcli.monitor.body import Body, TapTensors
+from snapcli.monitor.monitor import DeviceScores, Monitor
 from snapcli.score.maps import SCORE
 
 from ...golden.tflite_op import flatbuffer

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from snapcli import fixedpoint as fx
-from snapcli.graph.monitor import Monitor
-from snapcli.graph.settings import check_of, layout_of, pack_settings
+from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.settings import check_of, layout_of, pack_settings
 
 from ..tiny_monitor import MAPS, gated_map, random_inputs, tiny_monitor
 from .test_emit import FLAGS, LIBRARY, call, emit

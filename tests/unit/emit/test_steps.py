@@ -16,8 +16,8 @@ from snapcli.emit.steps import (
     order,
 )
 from snapcli.graph import Graph, Layer, Tensor
-from snapcli.graph.body import TapTensors
 from snapcli.graph.fusion import fuse_residuals
+from snapcli.monitor.body import TapTensors
 
 from ..graph.test_fusion import residual
 from ..tiny_monitor import body_with_distance, tiny_body

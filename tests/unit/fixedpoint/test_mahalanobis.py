@@ -5,7 +5,7 @@ import pytest
 
 from snapcli.fixedpoint import mahalanobis_s8
 from snapcli.graph import Tensor
-from snapcli.graph.distance import quantize_mahalanobis
+from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.score.mahalanobis import Mahalanobis, fit_mahalanobis
 
 from ..score.test_mahalanobis import draw

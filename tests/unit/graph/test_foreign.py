@@ -7,8 +7,8 @@ import pytest
 
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.graph import Graph, read_tflite
-from snapcli.graph.body import deployed_graph
 from snapcli.graph.foreign import classifier, logits_of, named_pairs, tap_pairs
+from snapcli.monitor.body import deployed_graph
 
 from ...golden import tflite_op as op
 from ..tiny_foreign import float_ended_tflite, foreign_ops, foreign_tflite

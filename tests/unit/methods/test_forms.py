@@ -11,14 +11,14 @@ from snapcli.baselines.method import Batch, Dev
 from snapcli.baselines.snap import Snap
 from snapcli.config import HEADS, MINIMAL, CalibrateOptions
 from snapcli.data.evaluation import Evaluation
-from snapcli.graph.decision import ONE_Q16
 from snapcli.graph.ensemble import copies
-from snapcli.graph.monitor import Monitor
+from snapcli.judging.evidence import collect_dev
+from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.forms import Given, monitor_of
 from snapcli.methods.table import GROUPS, TABLE, Calibration
+from snapcli.monitor.decision import ONE_Q16
+from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import SCORE, THIRD, Gate, GatedMap
-from snapcli.stages.evidence import collect_dev
-from snapcli.stages.observe import IntegerNetwork
 from tests.unit.stages.tiny_run import tiny_dataset
 from tests.unit.tiny_monitor import random_inputs, tiny_body, tiny_monitor
 

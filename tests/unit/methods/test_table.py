@@ -9,6 +9,7 @@ from snapcli.baselines.method import Method, Tuning
 from snapcli.baselines.snap import Deployed, Snap
 from snapcli.config import HEADS, CalibrateOptions
 from snapcli.errors import UsageError
+from snapcli.judging.device_evidence import DeviceNetwork
 from snapcli.methods.network import surprisal_by
 from snapcli.methods.table import (
     DEPLOYED,
@@ -22,7 +23,6 @@ from snapcli.methods.table import (
     head_kinds,
     is_ours,
 )
-from snapcli.stages.device_evidence import DeviceNetwork
 from tests.unit.made_evidence import TAPS, last_layer, made_evidence
 
 SINGLE_PASS, TRAINED = GROUPS["single-pass"], GROUPS["trained"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from snapcli.baselines.method import Tuning
 from snapcli.metrics.bootstrap import Interval
-from snapcli.stages.eval_report import (
+from snapcli.results.eval import (
     SCHEMA,
     Calibrated,
     Cluster,

@@ -6,8 +6,8 @@ import numpy as np
 
 from snapcli.device import Stack
 from snapcli.metrics.timing import timing
-from snapcli.stages.bench_report import SCHEMA, BenchReport, kernel_costs, stage_costs, step_costs
-from snapcli.stages.flash import ImageSize
+from snapcli.results.bench import SCHEMA, BenchReport, kernel_costs, stage_costs, step_costs
+from snapcli.results.flash import ImageSize
 
 from .fake_device import HELLO, FakeDevice, controlled
 

@@ -10,7 +10,7 @@ import numpy as np
 from snapcli import fixedpoint as fx
 from snapcli.device import Hello, ImageCheck, Inference, Profile, Stack, StreamState
 from snapcli.errors import DeviceError
-from snapcli.graph.monitor import Monitor
+from snapcli.monitor.monitor import Monitor
 
 from ..tiny_monitor import INPUT_SHAPE, tiny_body, tiny_monitor
 

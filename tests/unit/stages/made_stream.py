@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.measuring.frame_log import LABEL, FrameLog
 from snapcli.metrics.timing import timing
+from snapcli.results.flash import FlashReport, ImageSize
+from snapcli.results.stream import SCHEMA, StreamReport
 from snapcli.runs import Writer, json_writer
-from snapcli.stages.flash import FlashReport, ImageSize
-from snapcli.stages.frame_log import LABEL, FrameLog
-from snapcli.stages.stream import SCHEMA, StreamReport
 
 
 def flash_report(target: str, flash_bytes: int = 1000, ram_bytes: int = 100) -> FlashReport:

@@ -12,9 +12,10 @@ from snapcli.config import BenchOptions
 from snapcli.device import Profile
 from snapcli.errors import ArtifactError, UsageError
 from snapcli.jsontext import dumps
-from snapcli.runs import Run, create_run, write_json
-from snapcli.stages.bench import bench, measure, microseconds
-from snapcli.stages.bench_report import (
+from snapcli.measuring.energy import PowerTrace, with_energy
+from snapcli.measuring.exact import Reference
+from snapcli.measuring.firmware import built_firmware
+from snapcli.results.bench import (
     PROFILED,
     BenchReport,
     kernel_costs,
@@ -22,9 +23,8 @@ from snapcli.stages.bench_report import (
     stage_costs,
     step_costs,
 )
-from snapcli.stages.energy import PowerTrace, with_energy
-from snapcli.stages.exact import Reference
-from snapcli.stages.firmware import built_firmware
+from snapcli.runs import Run, create_run, write_json
+from snapcli.stages.bench import bench, measure, microseconds
 from snapcli.targets import load_target
 
 from ..tiny_monitor import random_inputs

@@ -8,8 +8,8 @@ import pytest
 from snapcli.config import THRESHOLDS, CalibrateOptions, TrainOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
+from snapcli.judging.conditions import dev_conditions, seen
 from snapcli.score.maps import Features
-from snapcli.stages.conditions import dev_conditions, seen
 
 
 @cache

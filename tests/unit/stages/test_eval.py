@@ -11,12 +11,12 @@ from snapcli.config import CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, build_stream
 from snapcli.errors import ArtifactError, SnapError, UsageError
+from snapcli.judging.device_evidence import device_evidence, played_stream
+from snapcli.judging.evidence import collect
+from snapcli.judging.observe import IntegerNetwork
+from snapcli.results.eval import EvalReport, MethodFigures
 from snapcli.runs import Run, write_json
-from snapcli.stages.device_evidence import device_evidence, played_stream
 from snapcli.stages.eval import evaluate
-from snapcli.stages.eval_report import EvalReport, MethodFigures
-from snapcli.stages.evidence import collect
-from snapcli.stages.observe import IntegerNetwork
 from tests.unit.made_evidence import played
 from tests.unit.stages.tiny_run import PLAYED_FRAMES, calibrate, play, tiny_dataset, tiny_run
 from tests.unit.tiny_monitor import tiny_monitor

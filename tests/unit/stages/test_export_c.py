@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from snapcli.errors import ConfigError
-from snapcli.stages.export_c import Surroundings, check_fit, our_firmware
+from snapcli.pricing.memory import Surroundings, check_fit, our_firmware
 from snapcli.targets import Target, load_target
 
 FLASH, ARENA = 20_000, 6_000

@@ -9,11 +9,11 @@ import pytest
 
 from snapcli.config import Recipe, dump_recipe
 from snapcli.errors import ArtifactError
+from snapcli.origin.recipe import CONFIG
+from snapcli.results.stream import SegmentReport
 from snapcli.runs import Run, create_run, json_writer, write_json
 from snapcli.stages import stream as stream_stage
-from snapcli.stages.recipe import CONFIG
 from snapcli.stages.report import report
-from snapcli.stages.stream import SegmentReport
 from tests.conftest import snap
 
 from ..report.example import example

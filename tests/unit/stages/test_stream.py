@@ -10,9 +10,9 @@ from snapcli.data.dataset import Dataset, Split
 from snapcli.data.streams import Segment, Stream
 from snapcli.device import Inference
 from snapcli.errors import CheckError, DeviceError
+from snapcli.measuring.exact import Reference
+from snapcli.measuring.frame_log import FrameLog
 from snapcli.progress import silent
-from snapcli.stages.exact import Reference
-from snapcli.stages.frame_log import FrameLog
 from snapcli.stages.stream import Player, identity_of
 
 from ..tiny_monitor import INPUT_SHAPE

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from snapcli.config import AttachOptions, CalibrateOptions, Recipe, dump_recipe
 from snapcli.data.dataset import Dataset, Split
 from snapcli.data.streams import build_stream
-from snapcli.graph.body import save_body
-from snapcli.graph.decision import decision_to_dict
-from snapcli.graph.monitor import CALIBRATION_FILE
+from snapcli.monitor.body import save_body
+from snapcli.monitor.decision import decision_to_dict
+from snapcli.monitor.monitor import CALIBRATION_FILE
+from snapcli.origin.recipe import CONFIG
 from snapcli.runs import Run, create_run, write_json
-from snapcli.stages.recipe import CONFIG
 from tests.unit.stages.made_stream import stream_files
 from tests.unit.tiny_monitor import CLASSES, random_inputs, tiny_monitor, tiny_tflite
 

@@ -1,0 +1,137 @@
+"""calibrate, of an attached run: the scores that attach kept -> map, threshold and decision.
+
+There is no float model: what the device carries is fitted on what it computes, at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from snapcli.baselines.energy import Energy
+from snapcli.baselines.mahalanobis_full import MahalanobisFull
+from snapcli.baselines.method import LOGITS, Batch
+from snapcli.config import CalibrateOptions
+from snapcli.data.evaluation import Evaluation, Key
+from snapcli.data.streams import FOREIGN
+from snapcli.judging.conditions import plain_detection
+from snapcli.judging.decision import fit_decision
+from snapcli.judging.evidence import dev_of
+from snapcli.limits import DATA_MAX
+from snapcli.monitor.body import Body
+from snapcli.monitor.candidates import CandidateScores
+from snapcli.monitor.decision import ONE_Q16, Decision, decision_to_dict
+from snapcli.monitor.monitor import CALIBRATION_FILE, load_body
+from snapcli.origin.dataset import run_dataset
+from snapcli.origin.recipe import run_recipe
+from snapcli.progress import OnProgress, silent
+from snapcli.results.calibrate import CalibrateReport
+from snapcli.runs import Run, write_json
+from snapcli.score.calibration import DetectionReport
+from snapcli.stored import stored_arrays
+
+SCORES_FILE = "scores.npz"
+_MOST = 2**31 - 1  # of an energy or a distance
+Scores = Mapping[Key, CandidateScores]
+
+
+def calibrate_attached(
+    run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
+) -> CalibrateReport:
+    folder = run.inputs("attach")
+    # The conditions are those that attach has scored.
+    evaluation = Evaluation(run_dataset(run, on_progress), run_recipe(run).calibrate.limit)
+    hint = f"Attach again: {run.remedy('attach')}"
+    body = load_body(folder, hint)
+    scores = _load(folder / SCORES_FILE, body, evaluation, hint)
+    decision, report = decide(run.name, body, scores, evaluation, options)
+    write_decision(run, decision, report, options)
+    return report
+
+
+def decide(
+    name: str, body: Body, scores: Scores, evaluation: Evaluation, options: CalibrateOptions
+) -> tuple[Decision, CalibrateReport]:
+    raw = {key: found.raw for key, found in scores.items()}
+    decision, figures = fit_decision(body, raw, evaluation, options)
+    labelled, clean = evaluation.dataset.labelled, Key("test", "clean")
+    right = raw[clean].predicted == evaluation.labels(clean)
+    beside = _beside(body, scores, evaluation, figures.detection)
+    return decision, CalibrateReport(
+        **vars(replace(figures, detection=beside)),
+        run=name,
+        threshold_rule=options.threshold,
+        test_accuracy=float(np.mean(right)) if labelled else float("nan"),
+    )
+
+
+def write_decision(
+    run: Run, decision: Decision, report: CalibrateReport, options: CalibrateOptions
+) -> None:
+    with run.write("calibrate", after=("attach",)) as out:
+        write_json(
+            out / CALIBRATION_FILE,
+            {
+                "options": asdict(options),
+                "report": asdict(report),
+                "device": decision_to_dict(decision),
+            },
+        )
+
+
+def save_scores(path: Path, scores: Scores) -> None:
+    arrays = {
+        f"{key}/{name}": values for key, found in scores.items() for name, values in _parts(found)
+    }
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def _parts(found: CandidateScores) -> list[tuple[str, np.ndarray]]:
+    return list(vars(found).items())
+
+
+def _load(path: Path, body: Body, evaluation: Evaluation, hint: str) -> Scores:
+    """Raises ArtifactError unless they are those of this body and these data."""
+    taps = len(body.taps)
+    found = {}
+    with stored_arrays(path, hint, DATA_MAX) as saved:
+        for key in evaluation.keys:
+            n = len(evaluation.rows(key))
+            found[key] = CandidateScores(
+                surprisal_q16=saved.array(f"{key}/surprisal_q16", np.uint32, (n, taps), 0, _MOST),
+                logits=saved.array(f"{key}/logits", np.int8, (n, body.classes)),
+                distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, taps), 0, _MOST),
+            )
+    return found
+
+
+def _beside(
+    body: Body, scores: Scores, evaluation: Evaluation, report: DetectionReport
+) -> DetectionReport:
+    """The report with what other single-pass methods of the table find in the same model: the
+    energy of its logits, and the distance at the last tap, in the integers that attach kept."""
+    scale = np.float64(body.graph.tensors[body.logits_tensor].scale)
+    batches = {
+        key: Batch({LOGITS: found.logits * scale}, _labels(evaluation, key))
+        for key, found in scores.items()
+    }
+    method = Energy()
+    method.fit(batches[Key("dev", "clean")], dev_of(batches))
+    others = {
+        Energy.name: {key: method.score(batch) for key, batch in batches.items()},
+        MahalanobisFull.name: {k: s.distance_q16[:, -1] / ONE_Q16 for k, s in scores.items()},
+    }
+    predicted = {key: found.raw.predicted for key, found in scores.items()}
+    errors = dict(report.errors)
+    ood = {name: dict(found) for name, found in report.ood.items()}
+    for name, values in others.items():
+        errors[name], foreign = plain_detection(values, predicted, evaluation)
+        for condition, found in foreign.items():
+            ood[condition][name] = found
+    return DetectionReport(errors, ood)
+
+
+def _labels(evaluation: Evaluation, key: Key) -> np.ndarray:
+    labels = evaluation.labels(key)
+    return np.full(len(evaluation.rows(key)), FOREIGN) if labels is None else labels

@@ -1,0 +1,71 @@
+"""What an ablation must know of a run before it varies it."""
+
+from snapcli.config import MINIMAL, POSTHOC, TrainOptions
+from snapcli.judging.ablations import Known, spread_letters
+from snapcli.judging.networks import own_head, with_head
+from snapcli.judging.refit import HeadSpec
+from snapcli.models import load_backbone
+from snapcli.models.backbone import Backbone, Tap
+from snapcli.origin.deployed import deployed
+from snapcli.origin.recipe import run_recipe
+from snapcli.results.attach import AttachReport
+from snapcli.results.calibrate import Calibrated
+from snapcli.results.quantize import QuantizeReport
+from snapcli.runs import Run
+from snapcli.stored import read_json
+
+# Judges where the deployed map does not read the heads at all.
+_LISTENING = "gated"
+
+
+def known_of(run: Run) -> Known:
+    return _of_attached(run) if run.is_attached else _of_trained(run)
+
+
+def _of_trained(run: Run) -> Known:
+    trained = run_recipe(run).train
+    backbone = load_backbone(trained.backbone)
+    taps = backbone.taps(trained.taps, trained.ranks)
+    report = read_json(run.inputs("quantize") / "report.json", QuantizeReport)
+    body = deployed(run).monitor.body
+    names = {tensor: block for block, tensor in body.graph.outputs.items()}
+    return Known(
+        own=HeadSpec(taps, trained.head, trained.class_mean, trained.statistics),
+        as_trained=trained.mode != POSTHOC,
+        map=report["map"]["kind"] if report["reads_surprise"] else _LISTENING,
+        deployed_map=report["map"]["kind"],
+        letters=_letters(backbone, trained),
+        widths={names[tensor]: body.pooled_length(tensor) for tensor in body.tapped},
+        minimal=_minimal(backbone, trained),
+    )
+
+
+def _letters(backbone: Backbone, trained: TrainOptions) -> dict[str, Tap]:
+    candidates = backbone.candidates(trained.taps, trained.ranks)
+    if not backbone.letters:
+        return spread_letters(candidates)
+    at = {tap.after: tap for tap in candidates}
+    return {letter: at[block] for letter, block in backbone.letters.items()}
+
+
+def _minimal(backbone: Backbone, trained: TrainOptions) -> HeadSpec | None:
+    if not backbone.letters:
+        return None
+    options = with_head(trained, MINIMAL)
+    return HeadSpec(backbone.taps(options.taps, options.ranks), MINIMAL)
+
+
+def _of_attached(run: Run) -> Known:
+    report = read_json(run.inputs("attach") / "report.json", AttachReport)
+    calibrated = read_json(run.inputs("calibrate") / "calibration.json", Calibrated)["report"]
+    candidates = tuple(Tap(c["before"], c["tap"], c["rank"]) for c in report["candidates"])
+    body = deployed(run).monitor.body
+    chosen = {tap.after for tap in body.taps}
+    return Known(
+        own=HeadSpec(tuple(t for t in candidates if t.after in chosen), own_head(run)),
+        as_trained=False,
+        map=calibrated["map"]["kind"] if calibrated["reads_surprise"] else _LISTENING,
+        deployed_map=calibrated["map"]["kind"],
+        letters=spread_letters(candidates),
+        widths={name: body.pooled_length(name) for name in body.tapped},
+    )

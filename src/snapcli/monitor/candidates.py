@@ -1,0 +1,95 @@
+"""Every tap that a finished model could get, scored in one pass over its inputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli import fixedpoint as fx
+from snapcli.graph.foreign import logits_of
+from snapcli.graph.graph import Graph
+from snapcli.monitor.body import Body, RawScores, TapTensors, pooled_sums
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """sums: {tensor: int32 [n, channels]}; logits int8 [n, classes]."""
+
+    sums: dict[str, NDArray[np.int32]]
+    logits: NDArray[np.int8]
+
+    @staticmethod
+    def concatenate(parts: "list[Pooled]") -> "Pooled":
+        sums = {name: np.concatenate([p.sums[name] for p in parts]) for name in parts[0].sums}
+        return Pooled(sums, np.concatenate([p.logits for p in parts]))
+
+
+def pooled(graph: Graph, tensors: Sequence[str], statistics: str, x: NDArray[np.int8]) -> Pooled:
+    logits = logits_of(graph)
+    found = graph.run(x, {*tensors, logits})
+    sums = {name: pooled_sums(graph.tensors[name], found[name], statistics) for name in tensors}
+    return Pooled(sums, found[logits])
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """taps, heads and distances to the nearest class: one of each for every candidate, by depth."""
+
+    graph: Graph
+    taps: tuple[TapTensors, ...]
+    heads: tuple[fx.DeviceHead, ...]
+    distances: tuple[fx.MahalanobisS8, ...]
+    statistics: str
+
+    def body(self, chosen: Sequence[int]) -> Body:
+        """The monitor's body with some of them; its distance is taken at the last one."""
+        return Body(
+            self.graph,
+            tuple(self.taps[i] for i in chosen),
+            tuple(self.heads[i] for i in chosen),
+            self.statistics,
+            self.distances[chosen[-1]],
+        )
+
+    def score(self, x: NDArray[np.int8]) -> "CandidateScores":
+        every = self.body(range(len(self.taps)))
+        found = pooled(self.graph, sorted(every.tapped), self.statistics, x)
+        surprisal = [
+            every.surprisal_q16(i, found.sums, found.logits) for i in range(len(self.taps))
+        ]
+        distance = [
+            fx.mahalanobis_s8(d, found.sums[tap.after])
+            for d, tap in zip(self.distances, self.taps, strict=True)
+        ]
+        return CandidateScores(
+            np.stack(surprisal, axis=-1), found.logits, np.stack(distance, axis=-1)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateScores:
+    """surprisal_q16 and distance_q16 uint32 [n, candidates]; logits int8 [n, classes]."""
+
+    surprisal_q16: NDArray[np.uint32]
+    logits: NDArray[np.int8]
+    distance_q16: NDArray[np.uint32]
+
+    @property
+    def raw(self) -> RawScores:
+        """What a body of all of them computes."""
+        return RawScores(self.surprisal_q16, self.logits, self.distance_q16[:, -1])
+
+    def take(self, chosen: Sequence[int]) -> "CandidateScores":
+        columns = list(chosen)
+        return CandidateScores(
+            self.surprisal_q16[:, columns], self.logits, self.distance_q16[:, columns]
+        )
+
+    @staticmethod
+    def concatenate(parts: "list[CandidateScores]") -> "CandidateScores":
+        return CandidateScores(
+            np.concatenate([p.surprisal_q16 for p in parts]),
+            np.concatenate([p.logits for p in parts]),
+            np.concatenate([p.distance_q16 for p in parts]),
+        )

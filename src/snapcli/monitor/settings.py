@@ -1,0 +1,113 @@
+"""The settings block (SPEC 3.6): what calibration fits, as bytes that a device can exchange.
+
+One list of fields says it all: the bytes here and the C struct in emit/settings.py follow it.
+"""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.fixedpoint import Budget, MapIsotonic, MapLogistic
+from snapcli.monitor.decision import DeviceMap, Gated
+from snapcli.monitor.monitor import Monitor
+from snapcli.score.maps import MAX_BREAKPOINTS
+
+MAGIC = int.from_bytes(b"SNPS", "little")
+HEADER_BYTES = 16
+_CHECK_AT, _REPLACES_AT = 8, 12
+_NO_CONTROLLER = Budget(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """values [n] in the type of the device; a scalar has n = 1."""
+
+    name: str
+    values: NDArray[np.generic]
+    scalar: bool
+
+
+def settings_fields(monitor: Monitor) -> list[Field]:
+    """All that follows the model id and the layout, in order."""
+    decision, confidence = monitor.decision, monitor.confidence
+    controller = decision.controller or _NO_CONTROLLER
+    return [
+        _scalar("threshold_q16", decision.threshold_q16, np.uint32),
+        _scalar("controlled", int(decision.controller is not None), np.uint32),
+        _scalar("budget_q24", controller.budget_q24, np.int32),
+        _scalar("eta_q24", controller.eta_q24, np.int32),
+        _scalar("kappa_q24", controller.kappa_q24, np.int32),
+        _scalar("first_threshold_q24", controller.threshold_q24, np.int32),
+        _scalar("alpha_q16", decision.alpha_q16, np.uint32),
+        Field("weight_q16", np.array(decision.weight_q16, np.uint32), False),
+        *map_fields(decision.map),
+        _scalar("step_q16", confidence.step_q16, np.int32),
+        Field("exp_q15", confidence.exp_q15, False),
+    ]
+
+
+def layout_of(monitor: Monitor) -> int:
+    """CRC-32 of the text that names kind and sizes; what differs here needs another image."""
+    device_map = monitor.decision.map
+    kind = type(device_map).__name__
+    if isinstance(device_map, Gated):
+        kind += f"({', '.join(device_map.inputs)}; third {monitor.decision.third})"
+    sizes = ", ".join(f"{field.name} {field.values.size}" for field in settings_fields(monitor))
+    return zlib.crc32(f"{kind}: {sizes}".encode())
+
+
+def pack_settings(monitor: Monitor, model_id: str, replaces: int = 0) -> bytes:
+    """model_id: 16 hex digits. replaces: the check of the block that this one stands in for, 0
+    for the one inside of an image."""
+    content = bytes.fromhex(model_id) + layout_of(monitor).to_bytes(4, "little")
+    content += b"".join(
+        field.values.astype(field.values.dtype.newbyteorder("<")).tobytes()
+        for field in settings_fields(monitor)
+    )
+    assert len(content) % 4 == 0
+    header = (MAGIC, HEADER_BYTES + len(content), zlib.crc32(content), replaces)
+    return b"".join(word.to_bytes(4, "little") for word in header) + content
+
+
+def check_of(block: bytes) -> int:
+    """The number that names these settings."""
+    return int.from_bytes(block[_CHECK_AT:_REPLACES_AT], "little")
+
+
+def map_fields(device_map: DeviceMap) -> list[Field]:
+    """Named as the members of the C struct; none is empty."""
+    if isinstance(device_map, Gated):
+        gated = device_map.parameters
+        return [
+            _scalar("b0_q16", gated.b0_q16, np.int32),
+            _scalar("b2_q16", gated.b2_q16, np.int32),
+            *(
+                [
+                    Field("slope_q16", gated.slope_q16, False),
+                    Field("theta_q16", gated.theta_q16, False),
+                ]
+                if device_map.inputs
+                else []
+            ),
+        ]
+    if isinstance(device_map, MapLogistic):
+        names = ("b0_q16", "b1_q16", "b2_q16")
+        return [_scalar(name, getattr(device_map, name), np.int32) for name in names]
+    assert isinstance(device_map, MapIsotonic)
+    # Room for the most there can be: another calibration may have another number.
+    return [
+        _scalar("gamma_q16", device_map.gamma_q16, np.uint32),
+        _scalar("breakpoints", len(device_map.breakpoint_q16), np.int32),
+        Field("breakpoint_q16", _padded(device_map.breakpoint_q16, MAX_BREAKPOINTS), False),
+        Field("value_q16", _padded(device_map.value_q16, MAX_BREAKPOINTS + 1), False),
+    ]
+
+
+def _scalar(name: str, value: int, dtype: type) -> Field:
+    return Field(name, np.array([value], dtype), True)
+
+
+def _padded(values: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
+    return np.pad(values, (0, size - len(values)))

@@ -1,0 +1,1 @@
+"""Where a run came from, trained or attached, and what follows: its data, network and monitor."""

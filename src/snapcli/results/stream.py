@@ -1,0 +1,48 @@
+"""stream/<target>-NNN.json: what a device answered to a stream."""
+
+from dataclasses import dataclass
+
+from snapcli.metrics.timing import Timing
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class SegmentReport:
+    """Frames first to first + frames - 1, and on how many of them the device abstained."""
+
+    kind: str
+    condition: str
+    severity: int
+    first: int
+    frames: int
+    abstained: int
+
+
+@dataclass(frozen=True)
+class StreamReport:
+    """planned: frames of the whole stream. resumed_at: the frame that this call began with.
+    budget: of the controller, None without one. The answers lie beside it, in a file of the same
+    name (SPEC 2)."""
+
+    schema: int
+    run: str
+    target: str
+    part: str
+    model_id: str
+    settings_check: int
+    image_crc: int
+    split: str
+    seed: int
+    frames: int
+    planned: int
+    bit_exact: int
+    resumed_at: int
+    abstained: int
+    budget: float | None
+    repeats: int
+    restarts: int
+    seconds: float
+    counter: str
+    timing: Timing
+    segments: tuple[SegmentReport, ...]
