@@ -117,7 +117,8 @@ def test_the_row_of_the_run_is_the_run_s(workspace: Workspace) -> None:
     integer = json.loads((workspace.run / "quantize" / "report.json").read_text())
     said = integer["detection"]["errors"]
     close(rows["int8"]["snap"], said["U"], 0.01)
-    close(rows["int8"]["snap-s"], said["S"], 1e-6)
+    # Steps of 2^-16 tie a few pairs that the finer S of eval tells apart.
+    close(rows["int8"]["snap-s"], said["S"], 1e-4)
     # The options matter: another map, with nothing else changed, is another row.
     assert rows["float"]["snap-logistic"] != rows["float"]["snap"]
 

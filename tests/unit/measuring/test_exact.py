@@ -10,8 +10,8 @@ from snapcli.errors import CheckError
 from snapcli.measuring.exact import Reference, check_exact
 from snapcli.monitor.monitor import Monitor
 
+from ..stages.fake_device import FakeDevice, controlled
 from ..tiny_monitor import random_inputs, tiny_monitor
-from .fake_device import FakeDevice, controlled
 
 INPUTS = random_inputs(60, seed=3)
 
