@@ -566,7 +566,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, but long for a thread on a busy machine; the data set is loaded once."""
     client = functools.partial(Client, timeout_s=1.0, work_timeout_s=1.0)
     monkeypatch.setattr("snapcli.measuring.firmware.Client", client)
-    monkeypatch.setattr("snapcli.origin.dataset.load_dataset", functools.cache(load_dataset))
+    monkeypatch.setattr("snapcli.origin.origin.load_dataset", functools.cache(load_dataset))
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from snapcli.judging.known import known_of
 from snapcli.judging.refit import refit
 from snapcli.models import posthoc
 from snapcli.models.activations import load_model
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.runs import Run
 from snapcli.stages import ablate
 from tests.conftest import Workspace, need
@@ -107,9 +106,9 @@ def test_an_attached_model_has_what_needs_no_training(tmp_path: Path) -> None:
     assert refused.error()[1] == "Take one of taps, rank, quant, map, blend."
     # Fitted again, the heads are those that attach left.
     run, known = Run(space.run), known_of(Run(space.run))
-    fitter = refit(run, run_dataset(run), [known.own])
+    fitter = refit(run, origin_of(run).dataset(), [known.own])
     again = fitter.integer(fitter.own(known.own), known.own.statistics)
-    for ours, theirs in zip(again.heads, deployed(run).monitor.body.heads, strict=True):
+    for ours, theirs in zip(again.heads, origin_of(run).deployed().monitor.body.heads, strict=True):
         np.testing.assert_array_equal(ours.residual.mean_weights, theirs.residual.mean_weights)
         np.testing.assert_array_equal(ours.residual.xi_bias, theirs.residual.xi_bias)
 

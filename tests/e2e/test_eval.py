@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from snapcli.judging.networks import float_network, further_heads, integer_network
 from snapcli.judging.observe import surprisal_by
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.origin import origin_of
 from snapcli.runs import Run
 from tests.conftest import Workspace
 
@@ -65,7 +65,7 @@ def test_float_and_device_are_judged_and_say_what_they_cannot(
 def test_heads_of_another_kind_say_the_same_in_int8(workspace: Workspace) -> None:
     """Of minimal, at taps of its own: only where the int8 graph shows them."""
     run = Run(workspace.run)
-    data = run_dataset(run)
+    data = origin_of(run).dataset()
     further = further_heads(run, data, ("student-t", "minimal"))
     real, integer = float_network(run, data, further), integer_network(run, data, further)
     assert real.heads == ("student-t", "minimal")

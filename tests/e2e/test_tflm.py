@@ -32,8 +32,7 @@ from snapcli.heads.quantize import quantize_head
 from snapcli.monitor.body import MODEL_FILE, Body, RawScores, TapTensors, pooled_sums, save_body
 from snapcli.monitor.decision import decision_to_dict, plain_decision
 from snapcli.monitor.monitor import CALIBRATION_FILE, DeviceScores, Monitor
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, create_run, open_run, write_json
 from snapcli.stages.export_tflm import TflmReport, export_tflm, write_tflm
 from snapcli.stored import read_json
@@ -225,7 +224,7 @@ def export_run(workspace: Workspace) -> tuple[Exported, NDArray[np.int8]]:
     outcome = workspace.snap("export-c", "--runtime", "tflm", "--json")
     assert outcome.code == 0, outcome.err
     run = open_run(None, workspace.runs)
-    found, dataset = deployed(run), run_dataset(run)
+    found, dataset = origin_of(run).deployed(), origin_of(run).dataset()
     graph = found.monitor.body.graph
     x = graph.tensors[graph.input].quantize(dataset.front_end(dataset.test.x[:INPUTS]))
     rows = tuple(OutputRow(**row) for row in outcome.json["outputs"])

@@ -94,6 +94,7 @@ def calibrate(
     json: AsJson = False,
 ) -> None:
     """Turn surprise into a probability of error."""
+    from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_recipe
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.push import find_receiver
@@ -127,7 +128,7 @@ def calibrate(
     receiver = find_receiver(port) if push else None
     with console.progress("calibrate") as on_progress:
         report = stage(chosen, options, on_progress)
-    numbers = "int8" if chosen.is_attached else "float"
+    numbers = "float" if origin_of(chosen).has_float else "int8"
     if receiver is None:
         console.print_json(report) if json else render.calibrate(report, numbers)
         return

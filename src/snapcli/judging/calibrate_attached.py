@@ -23,7 +23,7 @@ from snapcli.monitor.body import Body
 from snapcli.monitor.candidates import CandidateScores
 from snapcli.monitor.decision import ONE_Q16, Decision, decision_to_dict
 from snapcli.monitor.monitor import CALIBRATION_FILE, load_body
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.calibrate import CalibrateReport
@@ -41,7 +41,7 @@ def calibrate_attached(
 ) -> CalibrateReport:
     folder = run.inputs("attach")
     # The conditions are those that attach has scored.
-    evaluation = Evaluation(run_dataset(run, on_progress), run_recipe(run).calibrate.limit)
+    evaluation = Evaluation(origin_of(run).dataset(on_progress), run_recipe(run).calibrate.limit)
     hint = f"Attach again: {run.remedy('attach')}"
     body = load_body(folder, hint)
     scores = _load(folder / SCORES_FILE, body, evaluation, hint)

@@ -8,7 +8,7 @@ from snapcli.config import FLOAT, MAPS, CalibrateOptions
 from snapcli.errors import ArtifactError
 from snapcli.methods.table import Calibration
 from snapcli.monitor.monitor import CALIBRATION_FILE
-from snapcli.origin.recipe import run_recipe
+from snapcli.origin.origin import origin_of
 from snapcli.runs import Run
 from snapcli.score.choice import BY_PREFERENCE
 from snapcli.stored import read_as
@@ -49,7 +49,8 @@ def calibration_of(run: Run, source: str) -> Calibration:
     path = run.inputs("calibrate") / CALIBRATION_FILE
     calibrated: _Calibrated = read_as(path, _Calibrated)
     report = calibrated.report
-    if source != FLOAT and not run.is_attached:
+    origin = origin_of(run)
+    if source != FLOAT and origin.has_float:
         path = run.inputs("quantize") / "report.json"
         report = read_as(path, _Report)
     options, kind = calibrated.options, report.map.kind
@@ -57,8 +58,7 @@ def calibration_of(run: Run, source: str) -> Calibration:
         raise ArtifactError(
             f"{path} names a map that there is not", f"Run: {run.remedy('calibrate')}"
         )
-    if run.is_attached:  # its conditions are those that attach has scored
-        options = replace(options, limit=run_recipe(run).calibrate.limit)
+    options = replace(options, limit=origin.limit(options))
     tuning = _tuning(report, kind) if options.map == "auto" else None
     return Calibration(options, kind, tuning)
 

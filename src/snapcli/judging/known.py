@@ -2,11 +2,11 @@
 
 from snapcli.config import MINIMAL, POSTHOC, TrainOptions
 from snapcli.judging.ablations import Known, spread_letters
-from snapcli.judging.networks import own_head, with_head
+from snapcli.judging.networks import with_head
 from snapcli.judging.refit import HeadSpec
 from snapcli.models import load_backbone
 from snapcli.models.backbone import Backbone, Tap
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.results.attach import AttachReport
 from snapcli.results.calibrate import Calibrated
@@ -19,7 +19,7 @@ _LISTENING = "gated"
 
 
 def known_of(run: Run) -> Known:
-    return _of_attached(run) if run.is_attached else _of_trained(run)
+    return _of_trained(run) if origin_of(run).has_float else _of_attached(run)
 
 
 def _of_trained(run: Run) -> Known:
@@ -27,7 +27,7 @@ def _of_trained(run: Run) -> Known:
     backbone = load_backbone(trained.backbone)
     taps = backbone.taps(trained.taps, trained.ranks)
     report = read_json(run.inputs("quantize") / "report.json", QuantizeReport)
-    body = deployed(run).monitor.body
+    body = origin_of(run).deployed().monitor.body
     names = {tensor: block for block, tensor in body.graph.outputs.items()}
     return Known(
         own=HeadSpec(taps, trained.head, trained.class_mean, trained.statistics),
@@ -59,10 +59,10 @@ def _of_attached(run: Run) -> Known:
     report = read_json(run.inputs("attach") / "report.json", AttachReport)
     calibrated = read_json(run.inputs("calibrate") / "calibration.json", Calibrated)["report"]
     candidates = tuple(Tap(c["before"], c["tap"], c["rank"]) for c in report["candidates"])
-    body = deployed(run).monitor.body
+    body = origin_of(run).deployed().monitor.body
     chosen = {tap.after for tap in body.taps}
     return Known(
-        own=HeadSpec(tuple(t for t in candidates if t.after in chosen), own_head(run)),
+        own=HeadSpec(tuple(t for t in candidates if t.after in chosen), origin_of(run).head),
         as_trained=False,
         map=calibrated["map"]["kind"] if calibrated["reads_surprise"] else _LISTENING,
         deployed_map=calibrated["map"]["kind"],

@@ -13,25 +13,20 @@ from snapcli.models.backbone import with_default_taps
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body
-from snapcli.origin.deployed import deployed
+from snapcli.origin.network import trained, trained_model
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained, trained_model
 from snapcli.runs import Run
 
 Heads = Mapping[str, list[Head]]
-_GAUSSIAN = "gaussian"
 # What only some heads have.
 _OF_HEADS = ("nu", "learn_nu", "delta", "factors", "components")
-
-
-def own_head(run: Run) -> str:
-    return _GAUSSIAN if run.is_attached else run_recipe(run).train.head
 
 
 def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str, list[Head]]:
     """Heads of these kinds at the run's taps (of minimal: at its own), fitted to the finished
     backbone; an attached run has none."""
-    if run.is_attached or not kinds:
+    if not origin_of(run).has_float or not kinds:
         return {}
     require_tensorflow()
     of_run = run_recipe(run).train
@@ -66,14 +61,14 @@ def float_network(run: Run, dataset: Dataset, further: Heads) -> FloatNetwork:
     return FloatNetwork(
         parts.model,
         parts.heads,
-        own_head(run),
+        origin_of(run).head,
         run_recipe(run).train.statistics,
         further,
     )
 
 
 def integer_network(run: Run, dataset: Dataset, further: Heads) -> IntegerNetwork:
-    monitor = deployed(run).monitor
+    monitor = origin_of(run).deployed().monitor
     train = dataset.front_end(dataset.train.x[:RANGE_EXAMPLES])
     graph, statistics = monitor.body.graph, monitor.body.statistics
     bodies: dict[str, Body] = {
@@ -81,4 +76,4 @@ def integer_network(run: Run, dataset: Dataset, further: Heads) -> IntegerNetwor
         for kind, heads in further.items()
         if all(name in graph.outputs for head in heads for name in (head.before, head.after))
     }
-    return IntegerNetwork(monitor, own_head(run), bodies)
+    return IntegerNetwork(monitor, origin_of(run).head, bodies)

@@ -26,9 +26,9 @@ from snapcli.models.posthoc import EXAMPLES, Seen, heads_to, looked_at
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body, TapTensors
 from snapcli.monitor.candidates import Pooled, pooled
-from snapcli.origin.deployed import deployed
+from snapcli.origin.network import trained
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained
 from snapcli.runs import Run
 
 _LOGITS = "logits"
@@ -102,7 +102,7 @@ def refit(run: Run, dataset: Dataset, specs: Sequence[HeadSpec]) -> Refit:
     """specs: all that heads will be asked for."""
     wide = any(spec.statistics == MEAN_DEVIATION for spec in specs)
     blocks = list(dict.fromkeys(name for spec in specs for name in spec.blocks))
-    make = _attached if run.is_attached else _trained
+    make = _trained if origin_of(run).has_float else _attached
     return make(run, dataset, blocks, MEAN_DEVIATION if wide else MEAN)
 
 
@@ -151,7 +151,7 @@ def _trained(run: Run, dataset: Dataset, blocks: list[str], statistics: str) -> 
     require_tensorflow()
     recipe, parts = run_recipe(run), trained(run, dataset)
     model, own = parts.model, parts.heads
-    graph = deployed(run).monitor.body.graph
+    graph = origin_of(run).deployed().monitor.body.graph
     if not set(blocks) <= set(graph.outputs):
         # The deployed network does not show these; its ranges come from the same examples.
         samples = dataset.front_end(dataset.train.x[: recipe.quantize.samples])
@@ -189,5 +189,5 @@ class AttachedRefit(Refit):
 def _attached(run: Run, dataset: Dataset, tensors: list[str], statistics: str) -> Refit:
     rows = np.linspace(0, len(dataset.train) - 1, min(len(dataset.train), EXAMPLES)).astype(int)
     train = dataset.front_end(dataset.train.x[rows])
-    graph = deployed(run).monitor.body.graph
+    graph = origin_of(run).deployed().monitor.body.graph
     return AttachedRefit(graph, tensors, train, statistics, run_recipe(run).attach.seed)

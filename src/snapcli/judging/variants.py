@@ -34,9 +34,9 @@ from snapcli.models.variants.kind import Kind
 from snapcli.models.variants.lesson import Lesson
 from snapcli.models.variants.observe import Observe, Outputs
 from snapcli.models.variants.replay import MEMBERS, classifier
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.network import trained_model
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained_model
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run, disk_errors, write_json
 from snapcli.stored import stored_arrays
@@ -88,7 +88,7 @@ def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     _check_trainable(run, name)
     run.inputs("train")
     require_tensorflow()
-    options, data = run_recipe(run).train, run_dataset(run)
+    options, data = run_recipe(run).train, origin_of(run).dataset()
     backbone = load_backbone(options.backbone)
     kind, stage = _kind(name), f"variants/{name}"
     model = kind.build(backbone, data.input_shape, len(data.class_names))
@@ -108,7 +108,7 @@ def _kind(name: str) -> Kind:
 
 
 def _check_trainable(run: Run, name: str) -> None:
-    if run.is_attached:
+    if not origin_of(run).has_float:
         raise UsageError(
             f"{run.name} holds a finished model: {name} would have to be trained",
             "Use a run of snap train.",
@@ -119,7 +119,7 @@ def int8_graph(run: Run, name: str, dataset: Dataset, plain: Graph, logits: str)
     """The int8 network of a method that trains one: as it was trained for the run or, if it was
     not yet, of the same layers, which cost the same. plain: the run's own network."""
     samples = dataset.front_end(dataset.train.x[:_SAMPLES])
-    if not run.is_attached and run.state(f"variants/{name}").status == "done":
+    if origin_of(run).has_float and run.state(f"variants/{name}").status == "done":
         return variant(run, name).graph(samples)
     if name == _ENSEMBLE:
         return copies(plain, logits, MEMBERS)

@@ -11,7 +11,7 @@ from snapcli.device import Client, Emulator, Hello, find_port, open_port
 from snapcli.errors import ArtifactError, CheckError, DeviceError
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import check_of, pack_settings
-from snapcli.origin.deployed import Deployed, deployed
+from snapcli.origin.origin import Deployed, origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.results.export_c import REPORT, SCHEMA, StoredExport
 from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport
@@ -82,7 +82,7 @@ def built_firmware(run: Run, target: Target) -> Firmware:
     return Firmware(
         run=run,
         target=target,
-        deployed=deployed(run),
+        deployed=origin_of(run).deployed(),
         folder=folder,
         sizes=read_json(folder / "size.json", FlashReport),
         exported=exported,

@@ -35,8 +35,7 @@ from snapcli.judging.refit import HeadSpec, Refit, refit
 from snapcli.methods.forms import monitor_of
 from snapcli.methods.network import surprisal_by
 from snapcli.monitor.body import Body
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.pricing.programs import Counter, Price, counter_of
 from snapcli.progress import OnProgress, silent
@@ -84,10 +83,11 @@ def _ablate(
 ) -> AblateReport:
     known, calibration = known_of(run), calibration_of(run, INT8).asked
     rows = _modes(run, known) if options.kind == _MODE else configurations(options.kind, known)
-    dataset = run_dataset(run, on_progress)
+    origin = origin_of(run)
+    dataset = origin.dataset(on_progress)
     _check_labels(run, dataset)
     limit = options.limit or calibration.limit
-    graph = deployed(run).monitor.body.graph
+    graph = origin.deployed().monitor.body.graph
     inputs = dev_inputs(graph.tensors[graph.input], dataset, _COUNTED)
     with counter_of(target, options.kernels, inputs, cmsis_nn) as counter:
         evaluation = Evaluation(dataset, limit)
@@ -116,7 +116,7 @@ def _ablate(
         rows=cells,
         judged=found,
     )
-    stages = deployed(run).stages if run.is_attached else ("train", *deployed(run).stages)
+    stages = (*origin.float_stages, *origin.deployed().stages)
     with run.write(f"ablate/{options.kind}", after=stages) as out:
         write_json(out / f"{options.kind}.json", asdict(report))
     if options.kind == _MODE:
@@ -144,7 +144,7 @@ def _note(kind: str, known: Known) -> str:
 
 def _check(run: Run, kind: str, target: Target) -> None:
     """What the run or this machine cannot have, before anything long begins."""
-    if run.is_attached and kind in _OF_TRAINED:
+    if kind in _OF_TRAINED and not origin_of(run).has_float:
         raise UsageError(
             f"{run.name} holds a finished model: its heads are Gaussian, fitted after it",
             f"Take one of {', '.join(k for k in _TITLES if k not in _OF_TRAINED)}.",

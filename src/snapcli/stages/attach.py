@@ -44,7 +44,7 @@ from snapcli.monitor.body import Body, TapTensors, save_body
 from snapcli.monitor.candidates import Candidates, CandidateScores, Pooled, pooled
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.monitor.distance import quantize_mahalanobis
-from snapcli.origin.dataset import (
+from snapcli.origin.answers import (
     ANSWERS_FILE,
     IDENTITY,
     SPLITS,

@@ -16,7 +16,7 @@ from snapcli.measuring.energy import PowerTrace, with_energy
 from snapcli.measuring.exact import Reference, check_exact
 from snapcli.measuring.firmware import Firmware, attached, built_firmware, target_at
 from snapcli.metrics.timing import Timing, timing
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.bench import (
@@ -205,7 +205,7 @@ def _inputs(run: Run, count: int, firmware: Firmware) -> NDArray[np.int8]:
     """
     tensor = firmware.monitor.body.graph.tensors[firmware.monitor.body.graph.input]
     recipe = run_recipe(run)
-    evaluation = Evaluation(run_dataset(run), recipe.calibrate.limit)
+    evaluation = Evaluation(origin_of(run).dataset(), recipe.calibrate.limit)
     keys = [key for key in evaluation.keys if key.split != "dev"]
     ends = np.cumsum([len(evaluation.rows(key)) for key in keys])
     order = np.random.default_rng(_SAMPLE_SEED).permutation(ends[-1])

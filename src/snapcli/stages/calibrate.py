@@ -14,8 +14,9 @@ from snapcli.judging.conditions import conditions, dev_conditions, foreign_condi
 from snapcli.judging.evidence import class_rows
 from snapcli.models.activations import pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.network import trained
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained
 from snapcli.progress import OnProgress, silent
 from snapcli.results.calibrate import CalibrateReport, ControllerReport
 from snapcli.runs import Run, write_json
@@ -34,7 +35,7 @@ from snapcli.score.weights import tap_weights
 def calibrate(
     run: Run, options: CalibrateOptions, on_progress: OnProgress = silent
 ) -> CalibrateReport:
-    if run.is_attached:
+    if not origin_of(run).has_float:
         return calibrate_attached(run, options, on_progress)
     run.inputs("train")
     recipe = run_recipe(run)

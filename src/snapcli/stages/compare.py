@@ -13,6 +13,7 @@ from typing import Any
 
 from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.methods.table import SNAP
+from snapcli.origin.origin import origin_of
 from snapcli.results.bench import BenchReport
 from snapcli.results.calibrate import Calibrated
 from snapcli.results.eval import EvalReport
@@ -189,7 +190,7 @@ def _lacking(gate: Gate, change: Change, runs: tuple[Run, Run]) -> ArtifactError
     assert known is not None
     hint = "Name a figure that both have."
     # What is trained and what is attached have not the same stages.
-    if runs[0].is_attached == runs[1].is_attached:
+    if type(origin_of(runs[0])) is type(origin_of(runs[1])):
         hint = f"Run: {_command(lacking, known)}"
     return ArtifactError(
         f"{change.name} is missing in {lacking.name}: '{gate.text}' cannot be checked", hint
@@ -239,9 +240,8 @@ def figures_of(run: Run) -> list[Figure]:
 
 
 def _is_measured(run: Run, stage: str) -> bool:
-    """Whether it has figures; calibrate only where no quantize follows."""
     kind = stage.partition("/")[0]
-    return kind in _MEASURED or (kind == "calibrate" and run.is_attached)
+    return kind in _MEASURED or kind == origin_of(run).integer_stage
 
 
 def _figures(run: Run, stage: str) -> list[Figure]:

@@ -16,13 +16,12 @@ from snapcli.emit.golden import dev_inputs, golden_count
 from snapcli.errors import SnapError
 from snapcli.judging.calibrated import calibration_of
 from snapcli.judging.evidence import collect_dev
-from snapcli.judging.networks import further_heads, integer_network, own_head
+from snapcli.judging.networks import further_heads, integer_network
 from snapcli.judging.variants import int8_graph
 from snapcli.methods.forms import Given, Scorer
 from snapcli.methods.table import ROWS, TABLE, Row, chosen, head_kinds
 from snapcli.monitor.monitor import Monitor
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.pricing.memory import Surroundings, excess, our_firmware
 from snapcli.pricing.programs import Price, counter_of
 from snapcli.progress import OnProgress, silent
@@ -51,9 +50,10 @@ def cost(
 ) -> CostReport:
     targets = [load_target(name) for name in dict.fromkeys(options.targets)]
     names = chosen(options.methods) if options.methods else _USUAL
-    found = deployed(run)
+    origin = origin_of(run)
+    found = origin.deployed()
     monitor = found.monitor
-    dataset = run_dataset(run, on_progress)
+    dataset = origin.dataset(on_progress)
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     inputs = dev_inputs(tensor, dataset, _COUNTED)
     around = our_firmware(tensor.size_bytes, golden_count(tensor) * tensor.size_bytes)
@@ -70,7 +70,7 @@ def cost(
                 rows.append(_row(method, price, plain, target, around))
         costs.append(_target_cost(target, counter.twin.name, around, tuple(rows)))
     report = CostReport(SCHEMA, run.name, options.kernels, len(inputs), tuple(costs))
-    stages = found.stages if run.is_attached else ("train", "calibrate", *found.stages)
+    stages = (*origin.float_stages, *found.stages)
     with run.write("cost", after=stages) as out:
         write_json(out / COST_FILE, asdict(report))
     on_progress(total, total, "compiled and counted")
@@ -92,7 +92,7 @@ def _contenders(
 ) -> list[_Contender]:
     """The backbone alone, then the methods, each as it is fitted to the run's int8 network."""
     calibration = calibration_of(run, INT8)
-    further = further_heads(run, dataset, head_kinds(names, own_head(run)))
+    further = further_heads(run, dataset, head_kinds(names, origin_of(run).head))
     network = integer_network(run, dataset, further)
     given = Given(network.monitor, dict(network.further))
     evaluation = Evaluation(dataset, calibration.asked.limit)

@@ -22,7 +22,7 @@ from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.device_evidence import DeviceNetwork, device_evidence, played_stream
 from snapcli.judging.evidence import Evidence, Observe, collect
 from snapcli.judging.judge import Judge, Samples, gains
-from snapcli.judging.networks import float_network, further_heads, integer_network, own_head
+from snapcli.judging.networks import float_network, further_heads, integer_network
 from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.network import Network
 from snapcli.methods.table import (
@@ -38,8 +38,7 @@ from snapcli.methods.table import (
     head_kinds,
 )
 from snapcli.metrics.events import find_events, normal_band
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.eval import (
@@ -64,8 +63,8 @@ _NO_IMAGE = "no firmware of it answers over the link"
 def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -> EvalReport:
     names = chosen(options.methods)
     _check(run, options)
-    recipe = run_recipe(run)
-    dataset = run_dataset(run, on_progress)
+    origin = origin_of(run)
+    dataset = origin.dataset(on_progress)
     if not dataset.labelled:
         raise UsageError(
             f"the data of {run.name} have no labels, so nobody knows what is wrong",
@@ -78,8 +77,8 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
         schema=SCHEMA,
         run=run.name,
         dataset=dataset.name,
-        model=recipe.attach.model if run.is_attached else recipe.train.backbone,
-        seed=recipe.train.seed,
+        model=origin.model,
+        seed=origin.recipe.train.seed,
         sources=before.sources if before else {},
         **settings,
     )
@@ -113,31 +112,32 @@ def _settings(run: Run, options: EvalOptions, before: EvalReport | None) -> dict
 
 def _check(run: Run, options: EvalOptions) -> None:
     """What the run cannot have, before anything long begins."""
-    if not run.is_attached:
-        run.inputs("train")
-    run.inputs("calibrate")
-    if run.is_attached and {TRAINED, "all", *GROUPS[TRAINED]} & set(options.methods):
+    origin = origin_of(run)
+    for stage in (*origin.float_stages, "calibrate"):
+        run.inputs(stage)
+    if not origin.has_float and {TRAINED, "all", *GROUPS[TRAINED]} & set(options.methods):
         raise UsageError(
             f"{run.name} holds a finished model: no variant of it can be trained",
             "Take --methods single-pass.",
         )
-    if FLOAT in options.on and run.is_attached:
+    if FLOAT in options.on and not origin.has_float:
         raise UsageError(f"{run.name} holds an int8 model alone", "Take --on int8.")
     if DEVICE in options.on and not played_stream(run):
-        target = run_recipe(run).export_c.target
+        target = origin.recipe.export_c.target
         raise ArtifactError(
             f"{run.name} has no test stream that a device answered",
             f"Run: {run.remedy(f'stream/{target}')}",
         )
     if options.on and {INT8, DEVICE} & set(options.on):
-        deployed(run)
+        origin.deployed()
 
 
 def _sources(run: Run, wanted: tuple[str, ...]) -> list[str]:
     """Those asked for, or all that the run has."""
-    has_int8 = run.is_attached or run.state("quantize").status == "done"
+    origin = origin_of(run)
+    has_int8 = run.state(origin.integer_stage).status == "done"
     there = {
-        FLOAT: not run.is_attached,
+        FLOAT: origin.has_float,
         INT8: has_int8,
         DEVICE: has_int8 and played_stream(run) is not None,
     }
@@ -146,9 +146,10 @@ def _sources(run: Run, wanted: tuple[str, ...]) -> list[str]:
 
 def _after(run: Run, sources: Mapping[str, SourceFigures]) -> tuple[str, ...]:
     """The stages whose artifacts the table speaks of."""
-    stages = [] if run.is_attached else ["train", "calibrate"]
+    origin = origin_of(run)
+    stages = [*origin.float_stages]
     if INT8 in sources or DEVICE in sources:
-        stages += deployed(run).stages
+        stages += origin.deployed().stages
     stream = played_stream(run)
     stages += [stream] if DEVICE in sources and stream else []
     methods = (m for found in sources.values() for m in found.methods)
@@ -242,7 +243,7 @@ class _Table:
 
     @cached_property
     def _further(self) -> dict[str, list[Head]]:
-        kinds = head_kinds(self._names, own_head(self._run))
+        kinds = head_kinds(self._names, origin_of(self._run).head)
         self._on_progress(0, 1, "heads of other kinds")
         return further_heads(self._run, self._evaluation.dataset, kinds)
 
@@ -253,8 +254,9 @@ class _Table:
 
     @cached_property
     def _taps(self) -> tuple[str, ...]:
-        if self._run.is_attached or self._run.state("quantize").status == "done":
-            return tuple(tap.after for tap in deployed(self._run).monitor.body.taps)
+        origin = origin_of(self._run)
+        if self._run.state(origin.integer_stage).status == "done":
+            return tuple(tap.after for tap in origin.deployed().monitor.body.taps)
         return float_network(self._run, self._evaluation.dataset, {}).taps
 
     def _collected(self, observe: Observe, source: str) -> Evidence:

@@ -26,8 +26,7 @@ from snapcli.errors import ArtifactError, ConfigError
 from snapcli.graph import read_tflite
 from snapcli.graph.reader import model_bytes
 from snapcli.monitor.monitor import Monitor
-from snapcli.origin.dataset import run_dataset
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.pricing.memory import (
     Surroundings,
@@ -63,10 +62,10 @@ def export_c(
 ) -> ExportReport:
     """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
-    found = deployed(run)
+    found = origin_of(run).deployed()
     monitor = found.monitor
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
-    golden = dev_inputs(tensor, run_dataset(run), golden_count(tensor))
+    golden = dev_inputs(tensor, origin_of(run).dataset(), golden_count(tensor))
     kernels, library = kernel_set(options.kernels, cmsis_nn, target.has_dsp)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)

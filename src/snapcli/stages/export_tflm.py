@@ -14,7 +14,7 @@ from snapcli.graph.reader import operator_names, read_tflite
 from snapcli.kernels import snapuq_files, tflm_adapter
 from snapcli.monitor.body import MODEL_FILE
 from snapcli.monitor.monitor import Monitor
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.pricing.kernel_set import kernel_files
 from snapcli.pricing.memory import (
     Surroundings,
@@ -64,7 +64,7 @@ class TflmReport:
 def export_tflm(run: Run, target_name: str) -> TflmReport:
     """The int8 monitor of a run and its model, into the run; export-c's folder stays as it is."""
     target = load_target(target_name)
-    found = deployed(run)
+    found = origin_of(run).deployed()
     content = (found.folder / MODEL_FILE).read_bytes()
     stage = f"export-tflm/{target.name}"
     with run.write(stage, after=found.stages) as out:

@@ -21,7 +21,7 @@ from snapcli.device import Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
 from snapcli.measuring.firmware import attached, built_firmware, target_at
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, disk_errors
 from snapcli.stages.stream import STREAM_SEED
 
@@ -74,7 +74,7 @@ def watch(
         raise UsageError(f"there is no source '{source}'", f"Known: {', '.join(SOURCES)}.")
     target = target_at(run, target_name, port)
     firmware = built_firmware(run, target)
-    dataset = run_dataset(run)
+    dataset = origin_of(run).dataset()
     body, controller = firmware.monitor.body, firmware.monitor.decision.controller
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
     frames = min(limit or len(fed), len(fed))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from snapcli.device import Client, find_port, open_port
 from snapcli.errors import CheckError
 from snapcli.monitor.settings import check_of, pack_settings
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.export_c import REPORT, StoredExport
@@ -50,7 +50,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     Refused unless the device holds the model that the run exports for it then.
     """
     recipe = run_recipe(run)
-    if not run.is_attached:
+    if origin_of(run).integer_stage == "quantize":
         quantize(run, recipe.quantize, on_progress)
     exported = run.path(f"export-c/{receiver.target}") / REPORT
     kernels = recipe.export_c.kernels
@@ -61,7 +61,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     ).model_id
     target = load_target(receiver.target)
     build_only(run, target)
-    monitor = deployed(run).monitor
+    monitor = origin_of(run).deployed().monitor
     with Client(open_port(receiver.port)) as client:
         hello = client.hello()
         if hello.model_id != model_id:

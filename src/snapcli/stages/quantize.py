@@ -27,8 +27,8 @@ from snapcli.monitor.body import Body, RawScores, save_body
 from snapcli.monitor.decision import ONE_Q16, decision_to_dict
 from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor
+from snapcli.origin.network import trained
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained
 from snapcli.progress import OnProgress, silent
 from snapcli.results.calibrate import Calibrated
 from snapcli.results.quantize import Drift, QuantizeReport

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from snapcli.emit import build_program
 from snapcli.errors import SnapError
 from snapcli.measuring.frame_log import read_log
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import CONFIG, run_recipe
 from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
 from snapcli.report.page import page
@@ -87,16 +87,16 @@ class _Reader:
 
     def contents(self) -> Contents:
         run = self.run
-        recipe = run_recipe(run)
+        origin = origin_of(run)
         evaluation = self._json("eval", "eval/eval.json", EvalReport, eval_report.SCHEMA)
         found = Contents(
             run=run.name,
-            model=Path(recipe.attach.model).name if run.is_attached else recipe.train.backbone,
-            dataset=recipe.attach.data if run.is_attached else recipe.train.dataset,
+            model=origin.model if origin.has_float else Path(origin.model).name,
+            dataset=origin.data,
             missing=self.missing,
             evaluation=evaluation,
             cost=self._json("cost", "cost/cost.json", CostReport, cost.SCHEMA),
-            taps=None if run.is_attached else self._json("taps", "taps/taps.json", TapsReport),
+            taps=self._json("taps", "taps/taps.json", TapsReport) if origin.has_float else None,
             detection=self._detection(),
             sizes=self._of_targets("flash", self._size),
             benches=self._of_targets("bench", self._bench),
@@ -106,9 +106,7 @@ class _Reader:
             made=[self._made(s, record) for s, record in run.records().items() if s != STAGE],
             recipe=run.path(CONFIG).read_text("utf-8"),
         )
-        # An attached model has no float.
-        possible = SOURCES[1:] if run.is_attached else SOURCES
-        for source in possible if evaluation else ():
+        for source in origin.sources if evaluation else ():
             if source not in evaluation["sources"]:
                 command = f"{run.remedy('eval')} --on {shlex.quote(source)}"
                 self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
@@ -143,7 +141,7 @@ class _Reader:
 
     def _detection(self) -> Any:
         """Of the integers that a device computes."""
-        if self.run.is_attached:
+        if not origin_of(self.run).has_float:
             found = self._json("calibrate", "calibrate/calibration.json", Calibrated)
             return found["report"]["detection"] if found else None
         found = self._json("quantize", "quantize/report.json", QuantizeReport)
@@ -177,7 +175,7 @@ class _Reader:
         )
         if exported is None:
             return None
-        body = deployed(self.run).monitor.body
+        body = origin_of(self.run).deployed().monitor.body
         target = load_target(exported["target"])
         try:
             kernels, _ = export_c.kernel_set(exported["kernels"], None, target.has_dsp)

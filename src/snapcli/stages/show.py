@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from snapcli.origin.origin import origin_of
 from snapcli.results.attach import AttachReport
 from snapcli.results.bench import BenchReport
 from snapcli.results.calibrate import Calibrated
@@ -37,7 +38,7 @@ def show(run: Run) -> ShowReport:
     states = run.states()
     found = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
     # Without labels nobody knows accuracy and errors.
-    figures = [f for f in found if f.value is not None] if run.is_attached else found
+    figures = [f for f in found if f.value is not None] if not origin_of(run).has_float else found
     command = run.next_command()
     if command and command.startswith("snap bench") and _only_boards(states):
         command += " --port PORT"
@@ -59,7 +60,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             Figure("int8 accuracy, clean test", report["accuracy"], "share"),
             *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
         ]
-    if kind == "calibrate" and run.is_attached:
+    if kind == "calibrate" == origin_of(run).integer_stage:
         report = read_json(run.path("calibrate/calibration.json"), Calibrated)["report"]
         labelled = report["test_accuracy"] is not None
         return _detection(report["detection"], "errors" if labelled else "changed answers")

@@ -24,7 +24,7 @@ from snapcli.measuring.firmware import attached, built_firmware, target_at
 from snapcli.measuring.frame_log import FrameLog
 from snapcli.metrics.timing import timing
 from snapcli.monitor.monitor import Monitor
-from snapcli.origin.dataset import run_dataset
+from snapcli.origin.origin import origin_of
 from snapcli.progress import OnProgress, silent
 from snapcli.results.stream import SCHEMA, SegmentReport, StreamReport
 from snapcli.runs import Run, disk_errors, json_writer
@@ -61,7 +61,7 @@ def _stream(
     on_progress: OnProgress,
 ) -> StreamReport:
     firmware = built_firmware(run, target)
-    plan = build_stream(run_dataset(run), split, STREAM_SEED)
+    plan = build_stream(origin_of(run).dataset(), split, STREAM_SEED)
     frames = min(limit or len(plan), len(plan))
     base = f"bench/{target.name}-stream"
     partial = run.path(f"bench/.{target.name}-stream-{frames}.partial")

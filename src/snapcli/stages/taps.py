@@ -21,8 +21,8 @@ from snapcli.models.activations import pooled_activations
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.network import trained_model
 from snapcli.origin.recipe import run_recipe
-from snapcli.origin.trained import trained_model
 from snapcli.pricing.heads import measure
 from snapcli.progress import OnProgress, silent
 from snapcli.report.taps import draw_taps

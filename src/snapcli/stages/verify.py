@@ -26,7 +26,7 @@ from snapcli.graph.reader import model_bytes
 from snapcli.limits import DATA_MAX
 from snapcli.monitor.body import MODEL_FILE
 from snapcli.monitor.monitor import Monitor
-from snapcli.origin.deployed import deployed
+from snapcli.origin.origin import origin_of
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
@@ -92,7 +92,7 @@ def verify_run(
     on_progress: OnProgress = silent,
 ) -> VerifyReport:
     """The int8 model of a run with its heads."""
-    found = deployed(run)
+    found = origin_of(run).deployed()
     monitor, content = found.monitor, model_bytes(found.folder / MODEL_FILE)
     graph = monitor.body.graph
     return _verify(run.name, content, graph, monitor, options, data, cmsis_nn, on_progress)

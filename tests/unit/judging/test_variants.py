@@ -17,6 +17,7 @@ from snapcli.methods.table import GROUPS, TABLE
 from snapcli.models.activations import load_model
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.origin.origin import Trained
 from snapcli.origin.recipe import CONFIG
 from snapcli.runs import Run, create_run
 
@@ -39,7 +40,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     digits = load_dataset(TrainOptions())
     data = replace(digits, train=digits.train.take(np.arange(64)))
     monkeypatch.setattr(variants, "load_backbone", lambda name: SMALL)
-    monkeypatch.setattr(variants, "run_dataset", lambda run: data)
+    monkeypatch.setattr(Trained, "dataset", lambda *_: data)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_hydra_learns_from_the_deep_ensemble_of_the_run(
 
 
 def test_what_is_priced_is_the_trained_network_if_there_is_one(run: Run) -> None:
-    data = variants.run_dataset(run)
+    data = variants.origin_of(run).dataset()
     plain = read_tflite(convert_int8(load_model(run.path("train/model.keras")), ["logits"], X))
     found = variant(run, "hydra")
     graph = int8_graph(run, "hydra", data, plain, plain.outputs["logits"])

@@ -14,6 +14,7 @@ from snapcli.errors import ArtifactError, SnapError, UsageError
 from snapcli.judging.device_evidence import device_evidence, played_stream
 from snapcli.judging.evidence import collect
 from snapcli.judging.observe import IntegerNetwork
+from snapcli.origin.origin import Attached, Trained
 from snapcli.results.eval import EvalReport, MethodFigures
 from snapcli.runs import Run, write_json
 from snapcli.stages.eval import evaluate
@@ -32,7 +33,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def given(monkeypatch: pytest.MonkeyPatch, corrupted: bool, labelled: bool = True) -> None:
     data = replace(tiny_dataset(corrupted), labelled=labelled)
-    monkeypatch.setattr("snapcli.stages.eval.run_dataset", lambda run, on_progress: data)
+    for kind in (Trained, Attached):
+        monkeypatch.setattr(kind, "dataset", lambda *_: data)
 
 
 def rows(report: EvalReport, source: str = "int8") -> dict[str, MethodFigures]:

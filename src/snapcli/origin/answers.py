@@ -1,4 +1,4 @@
-"""The data of a run, whichever way it came about."""
+"""The answers of an attached model, kept to stand for labels and to know its data again."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,15 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data import Dataset, load_dataset
-from snapcli.data.attached.loading import load_given
+from snapcli.data import Dataset
 from snapcli.data.attached.wanted import Wanted
 from snapcli.errors import ArtifactError
 from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
-from snapcli.monitor.body import MODEL_FILE, read_graph
-from snapcli.origin.recipe import run_recipe
-from snapcli.progress import OnProgress, silent
 from snapcli.runs import Run
 from snapcli.stored import stored_arrays
 
@@ -25,27 +21,20 @@ Answers = Mapping[str, NDArray[np.int64]]
 """The model's own answers to the clean examples of each of these splits."""
 
 
-def run_dataset(run: Run, on_progress: OnProgress = silent) -> Dataset:
-    """As the run saw them; without labels the model's own answers stand for these."""
-    recipe = run_recipe(run)
-    if not run.is_attached:
-        return load_dataset(recipe.train, on_progress)
-    folder = run.inputs("attach")
+def stored_answers(run: Run, dataset: Dataset) -> Answers:
+    """Those that attach kept, if they belong to these data."""
     hint = f"Run: {run.remedy('attach')}"
-    graph = read_graph(folder / MODEL_FILE, hint)
-    dataset = load_given(recipe.attach, wanted_of(graph), on_progress)
     top = len(dataset.class_names) - 1
-    with stored_arrays(folder / ANSWERS_FILE, hint) as saved:
+    with stored_arrays(run.inputs("attach") / ANSWERS_FILE, hint) as saved:
         if saved.word(IDENTITY) != fingerprint(dataset):
             raise ArtifactError(
                 f"the data of {run.name} have changed since it was made: other examples or labels",
                 hint,
             )
-        answers = {
+        return {
             name: saved.array(name, np.int64, (len(dataset.split(name)),), 0, top)
             for name in SPLITS
         }
-    return dataset if dataset.labelled else with_answers(dataset, answers)
 
 
 def wanted_of(graph: Graph) -> Wanted:
