@@ -29,9 +29,10 @@ from snapcli.graph.extra_outputs import outputs_of, with_outputs
 from snapcli.graph.foreign import classifier
 from snapcli.graph.schema import OPERATORS
 from snapcli.heads.quantize import quantize_head
-from snapcli.monitor.body import MODEL_FILE, Body, RawScores, TapTensors, pooled_sums, save_body
+from snapcli.monitor.body import MODEL_FILE, Body, RawScores, TapTensors, save_body
 from snapcli.monitor.decision import decision_to_dict, plain_decision
 from snapcli.monitor.monitor import CALIBRATION_FILE, DeviceScores, Monitor
+from snapcli.monitor.pooled import pooled_sums
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, create_run, open_run, write_json
 from snapcli.stages.export_tflm import TflmReport, export_tflm, write_tflm
@@ -162,7 +163,10 @@ def table(scores: DeviceScores) -> NDArray[np.int64]:
 def reference_on(monitor: Monitor, tensors: Tensors) -> DeviceScores:
     """The integer reference, fed with these tensors in place of its own."""
     body = monitor.body
-    sums = {name: body.pooled(name, tensors[name]) for name in body.tapped}
+    sums = {
+        name: pooled_sums(body.graph.tensors[name], tensors[name], body.statistics)
+        for name in body.tapped
+    }
     logits = tensors[body.logits_tensor]
     surprisal = [body.surprisal_q16(i, sums, logits) for i in range(len(body.taps))]
     distance = np.zeros(len(logits), np.uint32)

@@ -24,10 +24,11 @@ from snapcli.heads.mixture import Mixture
 from snapcli.heads.prediction import Likelihood
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
-from snapcli.monitor.body import Body, TapTensors, pooled_sums
+from snapcli.monitor.body import Body, TapTensors
 from snapcli.monitor.decision import ONE_Q16, Decision, DeviceMap, Gated
 from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.pooled import pooled_sums
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.score.maps import SCORE, THIRD, tap_input
 
@@ -182,7 +183,7 @@ def body_with_distance() -> Body:
     """Its classes are those that the network itself sees."""
     body = tiny_body()
     x, tensor = random_inputs(200, seed=1), body.graph.tensors[TAPS[-1].after]
-    sums = body.pooled(tensor.name, body.graph.run(x, {tensor.name})[tensor.name])
+    sums = pooled_sums(tensor, body.graph.run(x, {tensor.name})[tensor.name], body.statistics)
     pooled = sums.astype(np.float64) * (tensor.scale / tensor.positions)
     fitted = fit_mahalanobis(pooled, body.run(x).predicted.astype(np.int64))
     return replace(body, distance=quantize_mahalanobis(fitted, tensor))

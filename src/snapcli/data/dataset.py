@@ -52,6 +52,10 @@ class Split:
     def take(self, rows: NDArray[np.intp]) -> "Split":
         return Split(self.x[rows], self.y[rows], self.origins[rows])
 
+    def spread(self, count: int) -> "Split":
+        """At most so many examples, from all over the split whatever its order."""
+        return self.take(np.linspace(0, len(self) - 1, min(len(self), count)).astype(np.intp))
+
 
 @dataclass(frozen=True)
 class Published:

@@ -14,7 +14,7 @@ from snapcli import fixedpoint as fx
 from snapcli.config import MEAN
 from snapcli.emit.text import array, struct
 from snapcli.graph.graph import Tensor
-from snapcli.monitor.body import pooled_sums
+from snapcli.monitor.pooled import pooled_sums
 
 Values = Mapping[str, NDArray[np.int8]]
 Scored = tuple[NDArray[np.int32], NDArray[np.int32]]

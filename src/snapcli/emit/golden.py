@@ -54,6 +54,5 @@ def golden_count(tensor: Tensor) -> int:
 
 
 def dev_inputs(tensor: Tensor, dataset: Dataset, count: int) -> NDArray[np.int8]:
-    """From all over the dev data: int8 [count, *shape of the tensor]."""
-    chosen = np.linspace(0, len(dataset.dev) - 1, count).astype(int)
-    return tensor.quantize(dataset.front_end(dataset.dev.x[chosen]))
+    """From all over the dev data: int8 [count or fewer, *shape of the tensor]."""
+    return tensor.quantize(dataset.front_end(dataset.dev.spread(count).x))

@@ -46,6 +46,11 @@ class Tensor:
         """What quantize() takes back to the same bytes."""
         return (q.astype(np.float32) - np.float32(self.zero_point)) * np.float32(self.scale)
 
+    def channel_means(self, sums: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Real means over the positions, from sums of q - zero_point; deviations behind them have
+        the same scale."""
+        return sums * np.float64(self.scale / self.positions)
+
 
 @dataclass(frozen=True)
 class Layer:

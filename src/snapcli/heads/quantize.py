@@ -50,7 +50,7 @@ def quantize_head(head: Head, before: Tensor, after: Tensor, sums: NDArray[np.in
     rank, channels_before = head.projector.shape
     rows, channels = len(head.mean_bias), len(head.after_mean)
     _check(head)
-    pooled = sums.astype(np.float64) * (before.scale / before.positions)
+    pooled = before.channel_means(sums)
     fold = folds(rank, channels_before, rows)
     if fold:
         projector, latent = np.zeros((0, channels_before), np.int8), Multiplier(0, 0)

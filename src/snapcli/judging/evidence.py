@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from snapcli.baselines.method import Batch, Dev
 from snapcli.config import CalibrateOptions
-from snapcli.data.dataset import Dataset, Inputs
+from snapcli.data.dataset import Dataset, Inputs, Split
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, Segment, Stream, build_clean_run, build_stream
 from snapcli.judging.conditions import seen as seen_of
@@ -77,7 +77,7 @@ def collect(
     dataset = evaluation.dataset
     plans = planned(dataset, streams)
     corrupted = sum(len(s) for plan in plans for s in plan.segments if s.kind != "clean")
-    train = dataset.train.take(class_rows(dataset))
+    train = class_examples(dataset)
     done, total = 0, len(train) + evaluation.examples + corrupted
 
     def seen(x: Inputs, y: NDArray[np.int64], what: str) -> Batch:
@@ -119,7 +119,7 @@ def collect_dev(
 ) -> tuple[Batch, Dev]:
     """What methods are fitted to alone: training and dev data as collect() has them."""
     dataset = evaluation.dataset
-    train = dataset.train.take(class_rows(dataset))
+    train = class_examples(dataset)
     keys = [key for key in evaluation.keys if key.split == "dev"]
     of_train = Batch(observe(dataset.front_end(train.x)), train.y)
     found: dict[Key, Batch] = {}
@@ -132,11 +132,9 @@ def collect_dev(
     return of_train, dev_of(found)
 
 
-def class_rows(dataset: Dataset) -> NDArray[np.intp]:
-    """The training examples that class means come from: evenly spaced, enough of each class."""
-    wanted = max(_TRAIN_EXAMPLES, _PER_CLASS * len(dataset.class_names))
-    count = len(dataset.train)
-    return np.linspace(0, count - 1, min(wanted, count)).astype(np.intp)
+def class_examples(dataset: Dataset) -> Split:
+    """The training examples that class means come from: enough of each class."""
+    return dataset.train.spread(max(_TRAIN_EXAMPLES, _PER_CLASS * len(dataset.class_names)))
 
 
 def dev_of(conditions: Mapping[Key, Batch]) -> Dev:

@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 from snapcli.baselines.method import LOGITS, Array
 from snapcli.config import MEAN, MEAN_DEVIATION
 from snapcli.data.dataset import Inputs
-from snapcli.graph.chunks import in_chunks
 from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
 from snapcli.graph.passes import simplify
 from snapcli.heads.head import Head, surprisals
-from snapcli.judging.observe import Outputs
-from snapcli.judging.refit import of_statistics
+from snapcli.judging.observe import Outputs, in_parts
 from snapcli.methods.network import surprisal_by
 from snapcli.monitor.body import Body
-from snapcli.monitor.candidates import Pooled, pooled
 from snapcli.monitor.decision import ONE_Q16
+from snapcli.monitor.pooled import Pooled, of_statistics, pooled
 
 
 class Heads(Protocol):
@@ -37,10 +35,7 @@ class IntegerHeads:
     body: Body
 
     def surprisal(self, found: Pooled) -> Array:
-        sums = _sums(self.body, found)
-        taps = range(len(self.body.taps))
-        columns = [self.body.surprisal_q16(i, sums, found.logits) for i in taps]
-        return np.stack(columns, axis=-1) / ONE_Q16
+        return self.body.surprisals_q16(_seen_by(self.body, found)) / ONE_Q16
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +47,9 @@ class FloatHeads:
 
     def surprisal(self, found: Pooled) -> Array:
         tensors = self.body.graph.tensors
-        real: dict[str, NDArray] = {
-            name: total * np.float64(tensors[name].scale / tensors[name].positions)
-            for name, total in _sums(self.body, found).items()
-        }
-        return surprisals(self.heads, {**real, "logits": found.logits})
+        seen = _seen_by(self.body, found)
+        real = {name: tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
+        return surprisals(self.heads, {**real, "logits": seen.logits})
 
 
 def half(heads: list[Head]) -> list[Head]:
@@ -83,14 +76,14 @@ def pooled_by(name: str) -> str:
 
 def _last_tap(body: Body, found: Pooled) -> Array:
     tensor = body.graph.tensors[body.taps[-1].after]
-    return _sums(body, found)[tensor.name] * np.float64(tensor.scale / tensor.positions)
+    return tensor.channel_means(_seen_by(body, found).sums[tensor.name])
 
 
-def _sums(body: Body, found: Pooled) -> dict[str, NDArray[np.int32]]:
-    return {
-        name: of_statistics(body.graph, name, found.sums[name], body.statistics)
-        for name in body.tapped
-    }
+def _seen_by(body: Body, found: Pooled) -> Pooled:
+    """With the statistics of this body, at its taps alone."""
+    tensors = body.graph.tensors
+    sums = {n: of_statistics(tensors[n], found.sums[n], body.statistics) for n in body.tapped}
+    return replace(found, sums=sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +107,11 @@ class ManyHeads:
         return replace(body, graph=simplify(replace(self.graph, outputs=kept)))
 
     def observe(self, x: Inputs) -> Outputs:
-        q = self.graph.tensors[self.graph.input].quantize(x)
-        parts = [part for _, part in in_chunks(self._observe, q)]
-        return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return in_parts(self.graph, self._observe, x)
 
     def _observe(self, q: NDArray[np.int8]) -> Outputs:
         wide = any(h.body.statistics == MEAN_DEVIATION for h in self.sets.values())
-        found = pooled(self.graph, sorted(self._tapped), MEAN_DEVIATION if wide else MEAN, q)
+        found = pooled(self.graph, self._tapped, MEAN_DEVIATION if wide else MEAN, q)
         scale = np.float64(self.graph.tensors[logits_of(self.graph)].scale)
         outputs: Outputs = {LOGITS: found.logits.reshape(len(q), -1) * scale}
         for name, heads in self.sets.items():

@@ -1,6 +1,6 @@
 """What a network shows of its inputs in one pass: in float, or in the device's integers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli import fixedpoint as fx
 from snapcli.baselines.last_layer import LastLayer
 from snapcli.baselines.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.data.dataset import Inputs
@@ -19,9 +18,10 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
 from snapcli.methods.network import surprisal_by
-from snapcli.monitor.body import Body, RawScores
+from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.pooled import pooled
 
 Outputs = dict[str, Array]
 
@@ -125,45 +125,33 @@ class IntegerNetwork:
         return LastLayer(weights.T, kernel.out.bias * multiplier, largest)
 
     def observe(self, x: Inputs) -> Outputs:
-        tensor = self.body.graph.tensors[self.body.graph.input]
-        parts = [part for _, part in in_chunks(self._observe, tensor.quantize(x))]
-        return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return in_parts(self.body.graph, self._observe, x)
 
     def _observe(self, q: np.ndarray) -> Outputs:
-        body, graph = self.body, self.body.graph
-        bodies: Sequence[Body] = (body, *self.further.values())
-        tapped = set().union(*(b.tapped for b in bodies))
-        last = _last_of(graph, body.logits_tensor)
-        wanted = tapped | {body.logits_tensor} | ({last[1]} if last else set())
-        found = graph.run(q, wanted)
-        sums = {name: body.pooled(name, found[name]) for name in tapped}
-        logits = found[body.logits_tensor]
-        outputs: Outputs = {
-            name: total * np.float64(graph.tensors[name].scale / graph.tensors[name].positions)
-            for name, total in sums.items()
-        }
-        outputs[LOGITS] = logits * np.float64(graph.tensors[body.logits_tensor].scale)
-        if last:
-            features = graph.tensors[last[1]].real(found[last[1]])
-            outputs[FEATURES] = features.reshape(len(q), -1).astype(np.float64)
+        body, tensors = self.body, self.body.graph.tensors
+        tapped = body.tapped.union(*(b.tapped for b in self.further.values()))
+        last = _last_of(body.graph, body.logits_tensor)
+        features = (last[1],) if last else ()
+        seen = pooled(body.graph, tapped, body.statistics, q, features)
+        raw = body.score(seen)
+        outputs = {name: tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
+        outputs[LOGITS] = seen.logits * np.float64(tensors[body.logits_tensor].scale)
+        for name in features:
+            real = tensors[name].real(seen.shown[name])
+            outputs[FEATURES] = real.reshape(len(q), -1).astype(np.float64)
         for kind, each in self.further.items():
-            outputs[surprisal_by(kind)] = _surprisal_q16(each, sums, logits) / ONE_Q16
-        surprisal = _surprisal_q16(body, sums, logits)
-        distance = np.zeros(len(q), np.uint32)
+            outputs[surprisal_by(kind)] = each.surprisals_q16(seen) / ONE_Q16
         if body.distance:
-            distance = fx.mahalanobis_s8(body.distance, sums[body.taps[-1].after])
-            outputs[DISTANCE] = distance / ONE_Q16
-        decided = self.monitor.decide(RawScores(surprisal, logits, distance))
-        outputs[SURPRISAL] = surprisal / ONE_Q16
-        outputs[UNCERTAINTY] = decided.uncertainty_q16 / ONE_Q16
+            outputs[DISTANCE] = raw.distance_q16 / ONE_Q16
+        outputs[SURPRISAL] = raw.surprisal_q16 / ONE_Q16
+        outputs[UNCERTAINTY] = self.monitor.decide(raw).uncertainty_q16 / ONE_Q16
         return outputs
 
 
-def _surprisal_q16(
-    body: Body, sums: Mapping[str, NDArray[np.int32]], logits: NDArray[np.int8]
-) -> NDArray[np.uint32]:
-    columns = [body.surprisal_q16(i, sums, logits) for i in range(len(body.taps))]
-    return np.stack(columns, axis=-1)
+def in_parts(graph: Graph, observe: Callable[[NDArray[np.int8]], Outputs], x: Inputs) -> Outputs:
+    """What a look at int8 inputs gives for real ones, a few at a time."""
+    parts = [part for _, part in in_chunks(observe, graph.tensors[graph.input].quantize(x))]
+    return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
 
 
 def _last_of(graph: Graph, logits: str) -> tuple[FullyConnectedS8, str] | None:

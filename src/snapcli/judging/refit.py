@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from snapcli.config import MEAN, MEAN_DEVIATION, TrainOptions
 from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
-from snapcli.graph.chunks import in_chunks
 from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.body import RANGE_EXAMPLES
@@ -25,7 +24,7 @@ from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import EXAMPLES, Seen, heads_to, looked_at
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body, TapTensors
-from snapcli.monitor.candidates import Pooled, pooled
+from snapcli.monitor.pooled import Pooled, of_statistics, pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
@@ -81,21 +80,12 @@ class Refit(ABC):
 
     def sums(self, tensor: str, statistics: str) -> NDArray[np.int32]:
         """What heads are shown of the training examples."""
-        return of_statistics(self.graph, tensor, self._pooled.sums[tensor], statistics)
+        return of_statistics(self.graph.tensors[tensor], self._pooled.sums[tensor], statistics)
 
     @cached_property
     def _pooled(self) -> Pooled:
         q = self.graph.tensors[self.graph.input].quantize(self._train)
-        parts = in_chunks(lambda c: pooled(self.graph, self._tensors, self._statistics, c), q)
-        return Pooled.concatenate([part for _, part in parts])
-
-
-def of_statistics(
-    graph: Graph, tensor: str, sums: NDArray[np.int32], statistics: str
-) -> NDArray[np.int32]:
-    """Pooled sums [n, channels], or [n, 2 channels] with deviations behind them -> what heads of
-    these statistics take."""
-    return sums if statistics == MEAN_DEVIATION else sums[:, : graph.tensors[tensor].channels]
+        return pooled_in_chunks(self.graph, self._tensors, self._statistics, q)
 
 
 def refit(run: Run, dataset: Dataset, specs: Sequence[HeadSpec]) -> Refit:
@@ -182,12 +172,10 @@ class AttachedRefit(Refit):
         return fit_head(tap.before, tap.after, x, y, tap.rank, self._seed)
 
     def _real(self, name: str) -> NDArray[np.float64]:
-        tensor = self.graph.tensors[name]
-        return self.sums(name, MEAN) * np.float64(tensor.scale / tensor.positions)
+        return self.graph.tensors[name].channel_means(self.sums(name, MEAN))
 
 
 def _attached(run: Run, dataset: Dataset, tensors: list[str], statistics: str) -> Refit:
-    rows = np.linspace(0, len(dataset.train) - 1, min(len(dataset.train), EXAMPLES)).astype(int)
-    train = dataset.front_end(dataset.train.x[rows])
+    train = dataset.front_end(dataset.train.spread(EXAMPLES).x)
     graph = origin_of(run).deployed().monitor.body.graph
     return AttachedRefit(graph, tensors, train, statistics, run_recipe(run).attach.seed)

@@ -69,9 +69,7 @@ def looked_at(
     model: Any, blocks: list[str], statistics: str, data: Dataset, rng: np.random.Generator
 ) -> Seen:
     """Blocks may be named twice; rng varies the examples of a small set."""
-    # Evenly spaced, whatever the order of the split.
-    rows = np.linspace(0, len(data.train) - 1, min(len(data.train), EXAMPLES)).astype(int)
-    train = data.train.x[rows]
+    train = data.train.spread(EXAMPLES).x
 
     def seen(x: np.ndarray) -> dict[str, np.ndarray]:
         return pooled_activations(model, x, blocks, statistics)

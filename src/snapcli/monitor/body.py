@@ -14,9 +14,10 @@ from snapcli.config import MEAN, MEAN_DEVIATION
 from snapcli.errors import ArtifactError, SnapError
 from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN
 from snapcli.graph.foreign import classifier, logits_of
-from snapcli.graph.graph import Graph, Tensor
+from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
 from snapcli.limits import read_bytes
+from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.stored import Arrays, reading, stored_arrays
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
@@ -93,21 +94,23 @@ class Body:
         return {name for tap in self.taps for name in (tap.before, tap.after)}
 
     def run(self, x: NDArray[np.int8]) -> RawScores:
-        found = self.graph.run(x, self.tapped | {self.logits_tensor})
-        sums = {name: self.pooled(name, found[name]) for name in self.tapped}
-        logits = found[self.logits_tensor]
-        surprisal = [self.surprisal_q16(i, sums, logits) for i in range(len(self.taps))]
-        distance = np.zeros(len(x), np.uint32)
-        if self.distance:
-            distance = fx.mahalanobis_s8(self.distance, sums[self.taps[-1].after])
-        return RawScores(np.stack(surprisal, axis=-1), logits, distance)
+        return self.score(pooled(self.graph, self.tapped, self.statistics, x))
 
-    def pooled(self, name: str, activation: NDArray[np.int8]) -> NDArray[np.int32]:
-        return pooled_sums(self.graph.tensors[name], activation, self.statistics)
+    def score(self, seen: Pooled) -> RawScores:
+        """seen: at least this body's taps, in its statistics."""
+        distance = np.zeros(len(seen.logits), np.uint32)
+        if self.distance:
+            distance = fx.mahalanobis_s8(self.distance, seen.sums[self.taps[-1].after])
+        return RawScores(self.surprisals_q16(seen), seen.logits, distance)
 
     def pooled_length(self, name: str) -> int:
         """Numbers that a tensor is pooled to."""
         return self.graph.tensors[name].channels * (1 if self.statistics == MEAN else 2)
+
+    def surprisals_q16(self, seen: Pooled) -> NDArray[np.uint32]:
+        """[n, taps]."""
+        columns = [self.surprisal_q16(i, seen.sums, seen.logits) for i in range(len(self.taps))]
+        return np.stack(columns, axis=-1)
 
     def surprisal_q16(
         self, index: int, sums: Mapping[str, NDArray[np.int32]], logits: NDArray[np.int8]
@@ -116,12 +119,6 @@ class Body:
         tap = self.taps[index]
         predicted = fx.argmax_s8(logits)
         return fx.surprisal_q16(self.heads[index], sums[tap.before], sums[tap.after], predicted)
-
-
-def pooled_sums(tensor: Tensor, activation: NDArray[np.int8], statistics: str) -> NDArray[np.int32]:
-    """What a head sees of an activation [n, *shape]: int32 [n, channels], or twice as many."""
-    pool = fx.pool_sum_s8 if statistics == MEAN else fx.pool_moments_s8
-    return pool(activation, tensor.zero_point)
 
 
 def save_body(body: Body, tflite: bytes, folder: Path) -> None:

@@ -7,29 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph
-from snapcli.monitor.body import Body, RawScores, TapTensors, pooled_sums
-
-
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """sums: {tensor: int32 [n, channels]}; logits int8 [n, classes]."""
-
-    sums: dict[str, NDArray[np.int32]]
-    logits: NDArray[np.int8]
-
-    @staticmethod
-    def concatenate(parts: "list[Pooled]") -> "Pooled":
-        sums = {name: np.concatenate([p.sums[name] for p in parts]) for name in parts[0].sums}
-        return Pooled(sums, np.concatenate([p.logits for p in parts]))
-
-
-def pooled(graph: Graph, tensors: Sequence[str], statistics: str, x: NDArray[np.int8]) -> Pooled:
-    logits = logits_of(graph)
-    found = graph.run(x, {*tensors, logits})
-    sums = {name: pooled_sums(graph.tensors[name], found[name], statistics) for name in tensors}
-    return Pooled(sums, found[logits])
+from snapcli.monitor.body import Body, RawScores, TapTensors
+from snapcli.monitor.pooled import pooled
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +34,12 @@ class Candidates:
 
     def score(self, x: NDArray[np.int8]) -> "CandidateScores":
         every = self.body(range(len(self.taps)))
-        found = pooled(self.graph, sorted(every.tapped), self.statistics, x)
-        surprisal = [
-            every.surprisal_q16(i, found.sums, found.logits) for i in range(len(self.taps))
-        ]
+        seen = pooled(self.graph, every.tapped, self.statistics, x)
         distance = [
-            fx.mahalanobis_s8(d, found.sums[tap.after])
+            fx.mahalanobis_s8(d, seen.sums[tap.after])
             for d, tap in zip(self.distances, self.taps, strict=True)
         ]
-        return CandidateScores(
-            np.stack(surprisal, axis=-1), found.logits, np.stack(distance, axis=-1)
-        )
+        return CandidateScores(every.surprisals_q16(seen), seen.logits, np.stack(distance, axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,9 +41,10 @@ from snapcli.judging.dev_scores import DevScores
 from snapcli.judging.tap_choice import TapChoice, choose_taps
 from snapcli.models.finished import Finished, is_keras, load_finished
 from snapcli.monitor.body import Body, TapTensors, save_body
-from snapcli.monitor.candidates import Candidates, CandidateScores, Pooled, pooled
+from snapcli.monitor.candidates import Candidates, CandidateScores
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.origin.answers import (
     ANSWERS_FILE,
     IDENTITY,
@@ -90,11 +91,10 @@ def attach(
     model = _opened(options, on_progress)
     content, graph, dataset = model.content, model.graph, model.dataset
     pairs = _pairs(graph, options)
-    rows = np.linspace(0, len(dataset.train) - 1, min(len(dataset.train), _EXAMPLES)).astype(int)
-    train = replace(dataset, train=dataset.train.take(rows))
+    train = replace(dataset, train=dataset.train.spread(_EXAMPLES))
     evaluation = Evaluation(train, recipe.calibrate.limit)
     fitting = _HEAD * len(pairs) + _ENDING
-    watched = _Watched(on_progress, len(rows) + evaluation.examples + fitting)
+    watched = _Watched(on_progress, len(train.train) + evaluation.examples + fitting)
 
     seen = _pooled(graph, pairs, train, watched)
     candidates = _fitted(graph, pairs, train, seen, options, watched)
@@ -130,7 +130,7 @@ def attach(
         data=dataset.name,
         labelled=dataset.labelled,
         examples={
-            "train": len(rows),
+            "train": len(train.train),
             **{key.split: len(evaluation.rows(key)) for key in map(_clean, SPLITS)},
         },
         accuracy=calibrated.test_accuracy,
@@ -145,7 +145,7 @@ def attach(
         notes=(
             *dataset.notes,
             *model.notes,
-            *unfit_heads(surprisal, len(rows)),
+            *unfit_heads(surprisal, len(train.train)),
             *doubts(evaluation.dataset.test.y, answers["test"], body.classes),
         ),
         calibrate=calibrated,
@@ -265,10 +265,7 @@ def _fitted(
     watched: _Watched,
 ) -> Candidates:
     classes = dataset.train.y if dataset.labelled else seen.logits.argmax(axis=-1)
-    real = {
-        name: sums.astype(np.float64) * (graph.tensors[name].scale / graph.tensors[name].positions)
-        for name, sums in seen.sums.items()
-    }
+    real = {name: graph.tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
     heads, distances = [], []
     for (before, after), rank in zip(pairs, _ranks(options, len(pairs)), strict=True):
         head = fit_head(before, after, real[before], real[after], rank, options.seed)

@@ -11,7 +11,7 @@ from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import surprisals, tapped_blocks
 from snapcli.judging.calibrate_attached import calibrate_attached
 from snapcli.judging.conditions import conditions, dev_conditions, foreign_conditions, seen
-from snapcli.judging.evidence import class_rows
+from snapcli.judging.evidence import class_examples
 from snapcli.models.activations import pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.origin.network import trained
@@ -48,7 +48,7 @@ def calibrate(
     third_of: dict[Key, np.ndarray] = {}
     measure = None
     if options.third == MAHALANOBIS:
-        examples = evaluation.dataset.train.take(class_rows(evaluation.dataset))
+        examples = class_examples(evaluation.dataset)
         x = evaluation.dataset.front_end(examples.x)
         found = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
         measure = fit_mahalanobis(found[heads[-1].after].astype(np.float64), examples.y)

@@ -19,7 +19,7 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.body import RANGE_EXAMPLES, build_body
 from snapcli.heads.head import tapped_blocks
 from snapcli.judging.decision import fit_decision
-from snapcli.judging.evidence import class_rows
+from snapcli.judging.evidence import class_examples
 from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
@@ -27,6 +27,7 @@ from snapcli.monitor.body import Body, RawScores, save_body
 from snapcli.monitor.decision import ONE_Q16, decision_to_dict
 from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor
+from snapcli.monitor.pooled import pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
@@ -80,16 +81,13 @@ def quantize(
 
 def with_distance(body: Body, dataset: Dataset) -> Body:
     """With the distance to the nearest class, fitted on what the integer model computes."""
-    examples = dataset.train.take(class_rows(dataset))
+    examples = class_examples(dataset)
     tensor = body.graph.tensors[body.taps[-1].after]
 
-    def sums_of(x: np.ndarray) -> np.ndarray:
-        return body.pooled(tensor.name, body.graph.run(x, {tensor.name})[tensor.name])
-
     x = _quantized(body, dataset.front_end(examples.x))
-    sums = [part for _, part in in_chunks(sums_of, x)]
-    pooled = np.concatenate(sums).astype(np.float64) * (tensor.scale / tensor.positions)
-    return replace(body, distance=quantize_mahalanobis(fit_mahalanobis(pooled, examples.y), tensor))
+    sums = pooled_in_chunks(body.graph, [tensor.name], body.statistics, x).sums[tensor.name]
+    fitted = fit_mahalanobis(tensor.channel_means(sums), examples.y)
+    return replace(body, distance=quantize_mahalanobis(fitted, tensor))
 
 
 def _quantized(body: Body, x: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from snapcli.graph.reader import model_bytes
 from snapcli.limits import DATA_MAX
 from snapcli.monitor.body import MODEL_FILE
 from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.pooled import pooled_sums
 from snapcli.origin.origin import origin_of
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.progress import OnProgress, silent
@@ -250,7 +251,9 @@ def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDA
     logits = tensors[program.graph.stored(body.logits_tensor)]
     for i, step in enumerate(program.steps):
         if isinstance(step, SumStep):
-            found[i] = sums[step.tensor] = body.pooled(step.tensor, tensors[step.tensor])
+            tensor = body.graph.tensors[step.tensor]
+            sums[step.tensor] = pooled_sums(tensor, tensors[step.tensor], body.statistics)
+            found[i] = sums[step.tensor]
         elif isinstance(step, HeadStep):
             found[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
         elif isinstance(step, DistanceStep):

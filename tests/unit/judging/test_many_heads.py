@@ -7,6 +7,7 @@ import numpy as np
 from snapcli.judging.many_heads import FloatHeads, IntegerHeads, ManyHeads, half
 from snapcli.judging.observe import surprisal_by
 from snapcli.monitor.decision import ONE_Q16
+from snapcli.monitor.pooled import pooled_sums
 
 from ..tiny_monitor import MOMENTS, random_head, random_inputs, tiny_monitor
 
@@ -32,7 +33,10 @@ def test_float_heads_look_at_what_the_int8_network_shows() -> None:
     body = tiny_monitor().body
     graph, q = body.graph, random_inputs(200)
     found = graph.run(q, body.tapped)
-    sums = {name: body.pooled(name, found[name]) for name in body.tapped}
+    sums = {
+        name: pooled_sums(body.graph.tensors[name], found[name], body.statistics)
+        for name in body.tapped
+    }
     heads = [
         replace(
             random_head(graph.tensors[t.before], graph.tensors[t.after], sums, rank=3),

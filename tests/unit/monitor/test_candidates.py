@@ -9,8 +9,9 @@ from snapcli.graph.chunks import CHUNK, in_chunks
 from snapcli.graph.foreign import classifier, logits_of
 from snapcli.heads.quantize import quantize_head
 from snapcli.monitor.body import TapTensors
-from snapcli.monitor.candidates import Candidates, CandidateScores, Pooled, pooled
+from snapcli.monitor.candidates import Candidates, CandidateScores
 from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.score.mahalanobis import fit_mahalanobis
 
 from ..tiny_foreign import foreign_tflite
