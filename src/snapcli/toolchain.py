@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from snapcli import used
+from snapcli import object_cache, used
 from snapcli.assets import asset_dir
 from snapcli.errors import ConfigError, DeviceError, ToolchainError, UsageError
 from snapcli.stack import Code
@@ -79,6 +79,9 @@ _NAMING = (
     *("-c", "-o", "-D", "-I", "-T", "-ffile-prefix-map=", "-Wl,-Map=", "-Wl,--defsym="),
     *("-Wl,-u,", "-Wl,-e,"),
 )
+
+# What the preprocessor has used up: its output says it all.
+_PREPROCESSED = ("-D", "-I", "-ffile-prefix-map=")
 
 # The names are fixed by firmware/port/sections.ld. Initialized data is in both:
 # flash keeps the values that the startup code copies to RAM.
@@ -306,7 +309,7 @@ def _compile(
     folder: Path,
 ) -> list[str]:
     """Names of the object files in folder, one per source."""
-    find_tool(GCC)
+    compiler = find_tool(GCC)
     flags = [*target.cpu_flags, *_COMPILE_FLAGS, f'-DPORT_TARGET_NAME="{target.name}"']
     flags += [f"-D{key}={value}" if value else f"-D{key}" for key, value in defines.items()]
     flags += [f"-I{include.resolve()}" for include in include_dirs]
@@ -319,7 +322,14 @@ def _compile(
         built = f"{number:03}-{source.stem}.o"  # numbered: two folders may share a name
         # The application is not what is timed: small is better than fast.
         small = ["-Os"] if application & set(source.parents) else []
-        _run([GCC, *flags, *small, "-c", str(source.resolve()), "-o", built], target, folder)
+        command, file = [GCC, *flags, *small], str(source.resolve())
+        _note_flags(GCC, [*command, "-c"])
+        text = _run([*command, "-E", "-P", file], target, folder).stdout
+        seen = [flag for flag in command if not flag.startswith(_PREPROCESSED)]
+        key = object_cache.key_of(compiler, text, source.name, seen)
+        if not object_cache.fetch(key, folder / built):
+            _run([*command, "-c", file, "-o", built], target, folder)
+            object_cache.keep(key, folder / built)
         return built
 
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -581,8 +591,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a tool to its end; a failure becomes one sentence."""
     if command[0] in (GCC, CC) and "-o" in command:
-        flags = [part for part in command if part.startswith("-")]
-        used.note(command[0], [flag for flag in flags if not flag.startswith(_NAMING)])
+        _note_flags(command[0], command)
     result = subprocess.run(
         [find_tool(command[0]), *command[1:]],
         cwd=cwd,
@@ -611,6 +620,11 @@ def _run(
     raise ToolchainError(
         f"{command[0]} failed: {first.strip()}", _MUST_COMPILE if compiles else "Try: snap doctor"
     )
+
+
+def _note_flags(compiler: str, command: Sequence[str]) -> None:
+    flags = [part for part in command if part.startswith("-")]
+    used.note(compiler, [flag for flag in flags if not flag.startswith(_NAMING)])
 
 
 def _placed_sections(elf: Path) -> dict[str, tuple[int, int]]:
