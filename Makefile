@@ -32,7 +32,7 @@ fuzz-link: setup ## Feed the firmware's link 10 million inputs (clang, llvm).
 soak: setup ## Run a million inferences on this machine and 10,000 on the emulator: same bytes.
 	@$(VENV)/bin/python benchmarks/soak.py
 
-figures: setup ## Print the figures of the README: three seeds, about 6 minutes.
+figures: setup ## Print the figures of docs/figures.md: three seeds, about 6 minutes.
 	@$(VENV)/bin/python benchmarks/digits_figures.py
 
 bench: setup ## Print speed and memory against TFLite-Micro, and growth; MODELS=DIR takes the real models.

@@ -1,4 +1,4 @@
-"""The figures of the README: the digits recipe with three seeds, against what we aim at.
+"""The figures of docs/figures.md: the digits recipe with three seeds, against what we aim at.
 
     make figures                      # about 6 minutes on 2 cores
     python benchmarks/digits_figures.py --seeds 13,17,23 --runs-dir runs/figures
