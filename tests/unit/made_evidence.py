@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import FOREIGN, Segment
 from snapcli.judging.evidence import Evidence, Played
+from snapcli.methods.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
+from snapcli.methods.shaped_features import LastLayer
 
 CLASSES, CHANNELS = 4, 8
 TAPS = ("early", "late")

@@ -26,7 +26,6 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"pricing"}),
     frozenset({"origin"}),
     frozenset({"methods"}),
-    frozenset({"baselines"}),
     frozenset({"models", "emit", "device", "flashers", "kernels"}),
     frozenset({"heads"}),
     frozenset({"monitor"}),

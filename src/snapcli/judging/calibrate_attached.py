@@ -9,9 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from snapcli.baselines.energy import Energy
-from snapcli.baselines.mahalanobis_full import MahalanobisFull
-from snapcli.baselines.method import LOGITS, Batch
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN
@@ -19,6 +16,9 @@ from snapcli.judging.conditions import plain_detection
 from snapcli.judging.decision import fit_decision
 from snapcli.judging.evidence import dev_of
 from snapcli.limits import DATA_MAX
+from snapcli.methods.logits import Energy
+from snapcli.methods.mahalanobis import MahalanobisFull
+from snapcli.methods.method import LOGITS, Batch
 from snapcli.monitor.body import Body
 from snapcli.monitor.candidates import CandidateScores
 from snapcli.monitor.decision import ONE_Q16, Decision, decision_to_dict

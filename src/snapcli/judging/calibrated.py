@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from snapcli.baselines.method import Tuning
-from snapcli.baselines.tuning import BY_AUROC
 from snapcli.config import FLOAT, MAPS, CalibrateOptions
 from snapcli.errors import ArtifactError
+from snapcli.methods.method import Tuning
 from snapcli.methods.table import Calibration
+from snapcli.methods.tuning import BY_AUROC
 from snapcli.monitor.monitor import CALIBRATION_FILE
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run

@@ -3,8 +3,8 @@
 from copy import copy
 from dataclasses import dataclass
 
-from snapcli.baselines.method import Batch, Dev, Method
 from snapcli.judging.evidence import Evidence
+from snapcli.methods.method import Batch, Dev, Method
 from snapcli.score.turns import turns
 
 

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import LOGITS, SURPRISAL, UNCERTAINTY, Batch
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import Segment, build_stream
 from snapcli.judging.evidence import Evidence, Played, joined, normal_run, taken
 from snapcli.measuring.frame_log import LABEL, read_log
+from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY, Batch
+from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.results.stream import StreamReport
 from snapcli.runs import Run

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.method import Batch, Dev
 from snapcli.config import CalibrateOptions
 from snapcli.data.dataset import Dataset, Inputs, Split
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, Segment, Stream, build_clean_run, build_stream
 from snapcli.judging.conditions import seen as seen_of
 from snapcli.judging.observe import Outputs
+from snapcli.methods.method import Batch, Dev
 from snapcli.progress import OnProgress
 
 # Apart from those of the test streams: no noise that a threshold was set by comes again.

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.method import Batch, Method
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence, Played
+from snapcli.methods.method import Batch, Method
 from snapcli.metrics import calibration, event_scores, selective
 from snapcli.metrics.bootstrap import (
     Counts,

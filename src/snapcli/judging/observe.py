@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.data.dataset import Inputs
 from snapcli.errors import ArtifactError
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8
@@ -17,7 +15,9 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
+from snapcli.methods.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
 from snapcli.methods.network import surprisal_by
+from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.monitor.monitor import Monitor
@@ -29,7 +29,7 @@ Outputs = dict[str, Array]
 @dataclass(frozen=True, eq=False)
 class FloatNetwork:
     """model: image -> {block: map, "logits"}; further: heads of other kinds. observe() gives the
-    outputs of a baselines.method.Batch for inputs [n, h, w, c]."""
+    outputs of a methods.method.Batch for inputs [n, h, w, c]."""
 
     model: Any
     own: list[Head]

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.deep_ensemble import DeepEnsemble
-from snapcli.baselines.ensemble import MEMBERS as MEMBERS_OUTPUT
-from snapcli.baselines.hydra import Hydra
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
@@ -23,17 +20,19 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.ensemble import copies
 from snapcli.graph.graph import Graph
 from snapcli.methods.table import GROUPS, TABLE, TRAINED
+from snapcli.methods.trained.deep_ensemble import DeepEnsemble, assembled
+from snapcli.methods.trained.ensemble import MEMBERS as MEMBERS_OUTPUT
+from snapcli.methods.trained.fit import VariantTrainer, seed_everything
+from snapcli.methods.trained.hydra import Hydra
+from snapcli.methods.trained.kind import Kind
+from snapcli.methods.trained.lesson import Lesson
+from snapcli.methods.trained.observe import Observe, Outputs
+from snapcli.methods.trained.replay import MEMBERS, classifier
 from snapcli.models import load_backbone
 from snapcli.models.backbone import Backbone
 from snapcli.models.convert import convert_int8
 from snapcli.models.fit import Progress
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.models.variant_fit import VariantTrainer, seed_everything
-from snapcli.models.variants.deep_ensemble import assembled
-from snapcli.models.variants.kind import Kind
-from snapcli.models.variants.lesson import Lesson
-from snapcli.models.variants.observe import Observe, Outputs
-from snapcli.models.variants.replay import MEMBERS, classifier
 from snapcli.origin.network import trained_model
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe

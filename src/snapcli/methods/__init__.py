@@ -1,1 +1,1 @@
-"""Every method that is compared: one table, and what each of them is on a device."""
+"""Every method that is compared: one table, a file per family of scores or trained network."""

@@ -12,13 +12,6 @@ from typing import Any
 import numpy as np
 
 from snapcli import fixedpoint as fx
-from snapcli.baselines.ash_b import AshB
-from snapcli.baselines.energy import Energy
-from snapcli.baselines.mahalanobis_full import MahalanobisFull
-from snapcli.baselines.odin_lite import OdinLite
-from snapcli.baselines.react import ReAct
-from snapcli.baselines.snap import Snap
-from snapcli.baselines.temperature import Temperature
 from snapcli.config import MAHALANOBIS, NO_THIRD
 from snapcli.emit.ends import (
     End,
@@ -31,6 +24,10 @@ from snapcli.errors import UsageError
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.passes import simplify
 from snapcli.graph.shaping import last_layer, with_shaped
+from snapcli.methods.logits import Energy, OdinLite, Temperature
+from snapcli.methods.mahalanobis import MahalanobisFull
+from snapcli.methods.shaped_features import AshB, ReAct
+from snapcli.methods.snap import Snap
 from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16, Decision, plain_decision, quantize_map
 from snapcli.monitor.distance import quantize_mahalanobis

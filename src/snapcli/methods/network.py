@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import SURPRISAL
+from snapcli.methods.method import SURPRISAL
+from snapcli.methods.shaped_features import LastLayer
 
 
 class Network(Protocol):

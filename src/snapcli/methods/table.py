@@ -8,32 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NewType
 
-from snapcli.baselines.ash_b import AshB
-from snapcli.baselines.ash_s import AshS
-from snapcli.baselines.deep_ensemble import DeepEnsemble
-from snapcli.baselines.early_exit import EarlyExit
-from snapcli.baselines.energy import Energy
-from snapcli.baselines.entropy import Entropy
-from snapcli.baselines.evidential import Evidential
-from snapcli.baselines.g_odin import GOdin
-from snapcli.baselines.hydra import Hydra
-from snapcli.baselines.mahalanobis_diagonal import MahalanobisDiagonal
-from snapcli.baselines.mahalanobis_full import MahalanobisFull
-from snapcli.baselines.max_probability import MaxProbability
-from snapcli.baselines.mc_dropout import McDropout
-from snapcli.baselines.method import Method, SinglePass, Tuning
-from snapcli.baselines.odin_lite import OdinLite
-from snapcli.baselines.qute import Qute
-from snapcli.baselines.react import ReAct
-from snapcli.baselines.snap import Deployed, Snap, Surprise
-from snapcli.baselines.temperature import Temperature
-from snapcli.baselines.tiny_deep_ensemble import TinyDeepEnsemble
-from snapcli.baselines.trained import Trained
 from snapcli.config import HEADS, MAHALANOBIS, MAPS, CalibrateOptions
 from snapcli.errors import UsageError, suggestion
 from snapcli.methods import forms
+from snapcli.methods.logits import Energy, Entropy, MaxProbability, OdinLite, Temperature
+from snapcli.methods.mahalanobis import MahalanobisDiagonal, MahalanobisFull
+from snapcli.methods.method import Method, SinglePass, Trained, Tuning
 from snapcli.methods.network import Network, surprisal_by
-from snapcli.models.variants import (
+from snapcli.methods.shaped_features import AshB, AshS, ReAct
+from snapcli.methods.snap import Deployed, Snap, Surprise
+from snapcli.methods.trained import (
     deep_ensemble,
     early_exit,
     evidential,
@@ -43,8 +27,16 @@ from snapcli.models.variants import (
     qute,
     tiny_deep_ensemble,
 )
-from snapcli.models.variants.kind import Kind
-from snapcli.models.variants.observe import logits, passes, perturbed
+from snapcli.methods.trained.deep_ensemble import DeepEnsemble
+from snapcli.methods.trained.early_exit import EarlyExit
+from snapcli.methods.trained.evidential import Evidential
+from snapcli.methods.trained.g_odin import GOdin
+from snapcli.methods.trained.hydra import Hydra
+from snapcli.methods.trained.kind import Kind
+from snapcli.methods.trained.mc_dropout import McDropout
+from snapcli.methods.trained.observe import logits, passes, perturbed
+from snapcli.methods.trained.qute import Qute
+from snapcli.methods.trained.tiny_deep_ensemble import TinyDeepEnsemble
 
 # The score that gains are counted from, ours as the run has it, and U as its device sends it.
 REFERENCE, SNAP, DEPLOYED = MaxProbability.name, "snap", "snap-deployed"

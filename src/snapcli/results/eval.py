@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapcli.baselines.method import Tuning
+from snapcli.methods.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 from snapcli.stored import conform
 

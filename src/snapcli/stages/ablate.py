@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.baselines.method import Method
-from snapcli.baselines.snap import Snap, Surprise, Unblended
 from snapcli.config import INT8, MAHALANOBIS, MODES, AblateOptions, CalibrateOptions
 from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation
@@ -33,7 +31,9 @@ from snapcli.judging.known import known_of
 from snapcli.judging.many_heads import FloatHeads, Heads, IntegerHeads, ManyHeads, half, pooled_by
 from snapcli.judging.refit import HeadSpec, Refit, refit
 from snapcli.methods.forms import monitor_of
+from snapcli.methods.method import Method
 from snapcli.methods.network import surprisal_by
+from snapcli.methods.snap import Snap, Surprise, Unblended
 from snapcli.monitor.body import Body
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.baselines.method import SURPRISAL, Batch, Method
 from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError, UsageError
@@ -24,6 +23,7 @@ from snapcli.judging.evidence import Evidence, Observe, collect
 from snapcli.judging.judge import Judge, Samples, gains
 from snapcli.judging.networks import float_network, further_heads, integer_network
 from snapcli.judging.observe import IntegerNetwork
+from snapcli.methods.method import SURPRISAL, Batch, Method
 from snapcli.methods.network import Network
 from snapcli.methods.table import (
     GROUPS,

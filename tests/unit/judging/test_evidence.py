@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from snapcli.baselines.method import LOGITS
 from snapcli.config import CalibrateOptions
 from snapcli.data.dataset import Dataset, Inputs, Split
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import CLEAN_RUN_FRAMES, FOREIGN, build_stream
 from snapcli.judging.evidence import DEV_SEED, Evidence, collect, collect_dev
+from snapcli.methods.method import LOGITS
 
 # Every input is (number of the example, its split or OOD set, what was done to it).
 SPLITS = {"train": 0, "dev": 1, "test": 2, "strange": 3}

@@ -16,15 +16,14 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from snapcli.baselines.entropy import Entropy
-from snapcli.baselines.max_probability import MaxProbability
-from snapcli.baselines.method import SURPRISAL, Array, Batch, Dev, SinglePass
-from snapcli.baselines.snap import Snap, Surprise
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence, Played
 from snapcli.judging.judge import Judge, Samples, gains
+from snapcli.methods.logits import Entropy, MaxProbability
+from snapcli.methods.method import SURPRISAL, Array, Batch, Dev, SinglePass
+from snapcli.methods.snap import Snap, Surprise
 from snapcli.metrics.bootstrap import Interval
 from snapcli.metrics.selective import risk_coverage
 from snapcli.results.eval import Found, MethodFigures

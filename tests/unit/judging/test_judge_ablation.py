@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from snapcli.baselines.max_probability import MaxProbability
-from snapcli.baselines.method import LOGITS, SURPRISAL, Batch
-from snapcli.baselines.snap import Snap, Unblended
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence
 from snapcli.judging.judge import Judge, gain
+from snapcli.methods.logits import MaxProbability
+from snapcli.methods.method import LOGITS, SURPRISAL, Batch
+from snapcli.methods.snap import Snap, Unblended
 
 GATED = CalibrateOptions(map="gated")
 KEYS = [Key(s, c, k) for s in ("dev", "test") for c, k in (("clean", 0), ("blur", 3), ("fog", 3))]

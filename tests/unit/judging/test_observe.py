@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from snapcli.baselines.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY
 from snapcli.config import MEAN
 from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head, surprisals
 from snapcli.judging.observe import FloatNetwork, IntegerNetwork, surprisal_by
+from snapcli.methods.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY
 from snapcli.models.activations import pooled_activations
 from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16

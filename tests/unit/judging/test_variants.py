@@ -22,7 +22,7 @@ from snapcli.origin.recipe import CONFIG
 from snapcli.runs import Run, create_run
 
 from ...conftest import need
-from ..models.variants.test_networks import SMALL
+from ..methods.trained.test_networks import SMALL
 
 X = np.random.default_rng(0).uniform(0, 1, (6, 16, 16, 1)).astype(np.float32)
 EPOCHS = 2

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from snapcli.baselines.ensemble import MEMBERS, Ensemble
-from snapcli.baselines.method import Batch, Dev
-from snapcli.baselines.snap import Snap
 from snapcli.config import HEADS, MINIMAL, CalibrateOptions
 from snapcli.data.evaluation import Evaluation
 from snapcli.graph.ensemble import copies
 from snapcli.judging.evidence import collect_dev
 from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.forms import Given, monitor_of
+from snapcli.methods.method import Batch, Dev
+from snapcli.methods.snap import Snap
 from snapcli.methods.table import GROUPS, TABLE, Calibration
+from snapcli.methods.trained.ensemble import MEMBERS, Ensemble
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import SCORE, THIRD, Gate, GatedMap

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from snapcli.baselines.last_layer import LastLayer
-from snapcli.baselines.method import Method, Tuning
-from snapcli.baselines.snap import Deployed, Snap
 from snapcli.config import HEADS, CalibrateOptions
 from snapcli.errors import UsageError
 from snapcli.judging.device_evidence import DeviceNetwork
+from snapcli.methods.method import Method, Tuning
 from snapcli.methods.network import surprisal_by
+from snapcli.methods.shaped_features import LastLayer
+from snapcli.methods.snap import Deployed, Snap
 from snapcli.methods.table import (
     DEPLOYED,
     GROUPS,

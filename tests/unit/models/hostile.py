@@ -190,7 +190,7 @@ CHANGES: dict[str, Change] = {
         _class("keras.layers", "StringLookup", {"name": "sly", "vocabulary": "/etc/passwd"})
     ),
     "a layer of ours": in_place_of_pool(
-        _class("snapcli.models.variants.mc_dropout", "ChannelDropout", {"name": "sly"})
+        _class("snapcli.methods.trained.mc_dropout", "ChannelDropout", {"name": "sly"})
     ),
 }
 

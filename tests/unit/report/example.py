@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from snapcli.baselines.method import Tuning
+from snapcli.methods.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 from snapcli.results.eval import (
     SCHEMA,

@@ -5,13 +5,12 @@ import math
 from dataclasses import asdict
 from functools import partial
 
-from snapcli.baselines.energy import Energy
-from snapcli.baselines.max_probability import MaxProbability
-from snapcli.baselines.snap import Snap
 from snapcli.config import CalibrateOptions
 from snapcli.jsontext import dumps
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.judge import Judge, gains
+from snapcli.methods.logits import Energy, MaxProbability
+from snapcli.methods.snap import Snap
 from snapcli.metrics.bootstrap import Interval
 from snapcli.results.eval import (
     NOT_RUN,

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snapcli.baselines.method import LOGITS, SURPRISAL, UNCERTAINTY
 from snapcli.config import CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN, build_stream
@@ -14,6 +13,7 @@ from snapcli.errors import ArtifactError, SnapError, UsageError
 from snapcli.judging.device_evidence import device_evidence, played_stream
 from snapcli.judging.evidence import collect
 from snapcli.judging.observe import IntegerNetwork
+from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY
 from snapcli.origin.origin import Attached, Trained
 from snapcli.results.eval import EvalReport, MethodFigures
 from snapcli.runs import Run, write_json

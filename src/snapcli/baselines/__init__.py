@@ -1,1 +1,0 @@
-"""The methods that are compared, one per file: fit(train, dev), then score(batch)."""

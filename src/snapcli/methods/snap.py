@@ -1,0 +1,163 @@
+"""SNAP-UQ: surprisals of the taps, weighed to S, with the softmax made a probability of error.
+
+Weights, alpha, balance and third input are those of the calibration that is given.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit
+
+from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD, CalibrateOptions
+from snapcli.methods.method import (
+    DISTANCE,
+    SURPRISAL,
+    UNCERTAINTY,
+    Array,
+    Batch,
+    Dev,
+    SinglePass,
+    Tuning,
+    softmax,
+)
+from snapcli.methods.tuning import BY_AUROC
+from snapcli.score.calibration import Condition, Conditions, choose_map, fit_map
+from snapcli.score.choice import BY_PREFERENCE
+from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
+from snapcli.score.mahalanobis import Mahalanobis, fit_mahalanobis
+from snapcli.score.maps import Features, Map, log_of
+from snapcli.score.weights import tap_weights
+
+_SOURCE = "SNAP-UQ, 2026"
+
+
+class Surprise(SinglePass):
+    """S itself, without a map."""
+
+    source = _SOURCE
+
+    def __init__(self, name: str, options: CalibrateOptions, surprisal: str = SURPRISAL) -> None:
+        """surprisal: the output that holds [n, taps]."""
+        self.name, self._options, self._surprisal = name, options, surprisal
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        self.weights_ = tap_weights(dev.clean.outputs[self._surprisal], self._options.weights)
+
+    def score(self, batch: Batch) -> Array:
+        return np.asarray(batch.outputs[self._surprisal] @ self.weights_)
+
+
+class Snap(SinglePass):
+    """U by the map of the options; `auto` stands for the one that it takes on the dev data of the
+    first fit. distance_: that of a third input which the network does not show itself."""
+
+    source = _SOURCE
+    learns_shift = True
+    distance_: Mahalanobis | None = None
+
+    def __init__(
+        self,
+        name: str,
+        options: CalibrateOptions,
+        surprisal: str = SURPRISAL,
+        tap: str = "",
+        tuning: Tuning | None = None,
+        source: str = _SOURCE,
+    ) -> None:
+        """tap: the last one, whose pooled channels a distance as third input looks at. tuning: how
+        the map of the options was chosen, if it was."""
+        self.name, self.options, self.tuning_ = name, options, tuning
+        self.source = source
+        self._surprisal, self._tap = surprisal, tap
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        clean = dev.clean
+        self.temperature_ = fit_temperature(clean.logits, clean.y)
+        self.weights_ = tap_weights(clean.outputs[self._surprisal], self.options.weights)
+        if self.options.third == MAHALANOBIS and DISTANCE not in train.outputs:
+            self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y)
+        on_dev = Conditions(
+            self._condition(clean), {k: self._condition(b) for k, b in dev.corrupted.items()}
+        )
+        self.map_ = self._map(on_dev)
+        self.options = self.options.with_map(self.map_.kind)
+
+    def _map(self, dev: Conditions) -> Map:
+        if self.options.map != "auto":
+            return fit_map(self.options.map, dev, dev.types(), self.options.balanced)
+        choice = choose_map("auto", dev, balanced=self.options.balanced)
+        if choice.dev:
+            kind = choice.map.kind
+            found = choice.dev[kind].pooled.auroc
+            self.tuning_ = Tuning({"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, found)
+        return choice.map
+
+    def score(self, batch: Batch) -> Array:
+        return self.map_.rank(self._features(batch))
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        """A percentile of clean data is no probability of error."""
+        return None if self.options.map == "percentile" else self.map_(self._features(batch))
+
+    def probabilities(self, batch: Batch) -> Array:
+        """The answer gets 1 - U; the other classes share U as the softmax has it."""
+        answers, rows = self.answers(batch), np.arange(len(batch))
+        others = softmax(batch.logits, self.temperature_)
+        others[rows, answers] = 0.0
+        total = others.sum(axis=-1, keepdims=True)
+        even = 1.0 / (others.shape[1] - 1)
+        posterior = np.divide(others, total, out=np.full_like(others, even), where=total > 0)
+        wrong = self.uncertainty(batch)
+        if wrong is None:  # then the softmax alone says how likely an error is
+            wrong = expit(error_logit(batch.logits, self.temperature_))
+        posterior = posterior * wrong[:, None]
+        posterior[rows, answers] = 1.0 - wrong
+        return posterior
+
+    def _condition(self, batch: Batch) -> Condition:
+        wrong = self.answers(batch) != batch.y
+        return Condition(self._features(batch), wrong, error_logit(batch.logits, 1.0))
+
+    def _features(self, batch: Batch) -> Features:
+        surprisal = batch.outputs[self._surprisal]
+        return Features(
+            surprisal @ self.weights_,
+            error_logit(batch.logits, self.temperature_),
+            doubt(batch.logits, self.temperature_, self.options.alpha),
+            surprisal,
+            self._third(batch),
+        )
+
+    def _third(self, batch: Batch) -> Array | None:
+        if self.options.third == NO_THIRD:
+            return None
+        if self.options.third == ENERGY:
+            return energy(batch.logits, self.temperature_)
+        if self.distance_ is None:
+            return log_of(batch.outputs[DISTANCE])
+        return log_of(self.distance_.distance(batch.outputs[self._tap]))
+
+
+class Unblended(Snap):
+    """U by S alone: the map is not told how sure the softmax is."""
+
+    def _features(self, batch: Batch) -> Features:
+        nothing = np.zeros(len(batch))
+        return replace(super()._features(batch), error_logit=nothing, doubt=nothing)
+
+
+class Deployed(Snap):
+    """U as the device sends it, by the map that was deployed."""
+
+    # Nothing of U is fitted here.
+    learns_shift = False
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        """The temperature alone, by which the other classes share U."""
+        self.temperature_ = fit_temperature(dev.clean.logits, dev.clean.y)
+
+    def score(self, batch: Batch) -> Array:
+        return batch.outputs[UNCERTAINTY]
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        return None if self.options.map == "percentile" else self.score(batch)

@@ -1,0 +1,1 @@
+"""The methods that train a network of their own: each is one of our backbones, changed."""
