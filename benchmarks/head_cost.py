@@ -19,12 +19,12 @@ from snapcli import console
 from snapcli.config import SNAP, TrainOptions
 from snapcli.fixedpoint import HeadS8
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.body import build_body
 from snapcli.heads.head import tapped_blocks
 from snapcli.models import load_backbone
 from snapcli.models.attached import AttachedHeads
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.monitor.build import build_body
 from snapcli.pricing.heads import measure
 from snapcli.targets import load_target
 

@@ -16,11 +16,6 @@ from snapcli.fixedpoint import (
     CopyS8,
     DequantizeS8F32,
     Energy,
-    EnergyGaussian,
-    EnergyHuber,
-    EnergyLowrank,
-    EnergyMixture,
-    EnergyStudentT,
     FullyConnectedS8,
     HeadS8,
     LutS8,
@@ -58,7 +53,6 @@ from snapcli.fixedpoint import (
     depthwise_conv_s8,
     dequantize_s8_f32,
     doubt_q16,
-    energy_q16,
     entropy_q16,
     error_logit_q16,
     exp_q16,
@@ -111,6 +105,11 @@ from snapcli.fixedpoint import (
 from snapcli.fixedpoint import (
     Residual as Residuals,
 )
+from snapcli.heads.gaussian import EnergyGaussian
+from snapcli.heads.huber import EnergyHuber
+from snapcli.heads.lowrank import EnergyLowrank
+from snapcli.heads.mixture import EnergyMixture
+from snapcli.heads.student_t import EnergyStudentT
 
 from . import tflite_op
 from .c_runner import Vectors
@@ -1050,7 +1049,7 @@ class EnergyOf:
                 scalars += [energy.components, energy.inputs, *astuple(energy.logit)]
                 arrays += [residual.inverse_sigma_q9, residual.latent.astype(np.int16)]
                 arrays += [energy.weights, energy.bias, log2_q15_table()]
-        return Vectors(self.kernel, scalars, arrays, energy_q16(energy, residual))
+        return Vectors(self.kernel, scalars, arrays, energy.q16(residual))
 
 
 @dataclass(frozen=True)

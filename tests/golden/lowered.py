@@ -10,8 +10,9 @@ import pytest
 from snapcli.emit.closure import needed_files
 from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
 from snapcli.emit.text import array
-from snapcli.fixedpoint import DeviceHead, EnergyLowrank, HeadS8, residual_s8
+from snapcli.fixedpoint import DeviceHead, HeadS8, residual_s8
 from snapcli.graph.graph import Graph, Layer, Tensor
+from snapcli.heads.lowrank import EnergyLowrank
 
 from .c_runner import FIRMWARE, Host, Platform, call, missing_tools
 from .cases import Binary, Dense, Mean, OracleCase, Pool, ReduceMax, Residual, Softmax, Window

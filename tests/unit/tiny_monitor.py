@@ -19,9 +19,9 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
 from snapcli.heads.huber import Huber
+from snapcli.heads.likelihood import Likelihood
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
-from snapcli.heads.prediction import Likelihood
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
 from snapcli.monitor.body import Body, TapTensors

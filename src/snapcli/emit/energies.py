@@ -5,27 +5,6 @@ from dataclasses import fields
 from snapcli.emit import names
 from snapcli.emit.lowering import HeadSite, KernelSet, LoweredHead
 from snapcli.emit.text import constant_bytes, struct, struct_type
-from snapcli.fixedpoint import (
-    Energy,
-    EnergyGaussian,
-    EnergyHuber,
-    EnergyLowrank,
-    EnergyMixture,
-    EnergyStudentT,
-)
-
-_FUNCTIONS: dict[type[Energy], str] = {
-    EnergyGaussian: "snapuq_energy_gaussian_q16",
-    EnergyStudentT: "snapuq_energy_student_t_q16",
-    EnergyHuber: "snapuq_energy_huber_q16",
-    EnergyLowrank: "snapuq_energy_lowrank_f32",
-    EnergyMixture: "snapuq_energy_mixture_q16",
-}
-
-
-def takes_logarithms(energy: Energy) -> bool:
-    """Whether its C reads the table of log2."""
-    return isinstance(energy, EnergyStudentT | EnergyMixture)
 
 
 def lower_head(kernels: KernelSet, site: HeadSite) -> LoweredHead:
@@ -35,7 +14,7 @@ def lower_head(kernels: KernelSet, site: HeadSite) -> LoweredHead:
     definitions = [residual.definitions]
     if fields(energy):
         declarations.append(f"extern const {struct_type(energy)} {site.energy};")
-        given = {"log2_q15": names.LOG2} if takes_logarithms(energy) else {}
+        given = {"log2_q15": names.LOG2} if energy.takes_logarithms else {}
         definitions.append(struct(energy, site.energy, given, static=False))
     return LoweredHead(
         tuple(declarations),
@@ -55,7 +34,7 @@ def _call(site: HeadSite) -> str:
     arguments.append(str(head.channels))
     if site.work:
         arguments.append(site.work.name)
-    if isinstance(energy, EnergyMixture):
+    if energy.takes_latent:
         latent = f"{site.scratch.name} + {head.in_channels}" if head.rank else site.scratch.name
         arguments.append(latent)
-    return f"{_FUNCTIONS[type(energy)]}({', '.join(arguments)})"
+    return f"{energy.function}({', '.join(arguments)})"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from snapcli.fixedpoint import DeviceHead, EnergyLowrank, EnergyMixture
+from snapcli.fixedpoint import DeviceHead
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -66,17 +66,15 @@ class HeadSite:
     @property
     def inverse_sigma(self) -> HeadBuffer | None:
         """For the likelihoods that look at it."""
-        if not isinstance(self.head.energy, EnergyLowrank | EnergyMixture):
+        if not self.head.energy.takes_inverse_sigma:
             return None
         return self._buffer("sigma", "uint16_t", 2 * self.head.residual.rows)
 
     @property
     def work(self) -> HeadBuffer | None:
-        """SNAPUQ_LOWRANK_SCRATCH"""
-        if not isinstance(self.head.energy, EnergyLowrank):
-            return None
-        k = self.head.energy.factors
-        return self._buffer("work", "float", 4 * k * (k + 2))
+        """For an energy that works in floating point."""
+        floats = self.head.energy.work_floats
+        return self._buffer("work", "float", 4 * floats) if floats else None
 
     @property
     def buffers(self) -> tuple[HeadBuffer, ...]:

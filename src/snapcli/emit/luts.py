@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from snapcli.emit.energies import takes_logarithms
 from snapcli.emit.names import LOG2, table_name
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
@@ -29,7 +28,7 @@ def tables(program: Program, monitor: Monitor) -> dict[str, np.ndarray]:
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
     found |= shared_tables(monitor)
-    if any(takes_logarithms(head.energy) for head in monitor.body.heads):
+    if any(head.energy.takes_logarithms for head in monitor.body.heads):
         found[LOG2] = log2_q15_table()
     return found
 

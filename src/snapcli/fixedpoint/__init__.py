@@ -13,6 +13,15 @@ from snapcli.fixedpoint.budget import (
     budget_start,
     budget_step,
 )
+from snapcli.fixedpoint.checks import (
+    BIAS_LIMIT,
+    CHANNELS_MAX,
+    INPUTS_MAX,
+    check_between,
+    check_bias,
+    check_multiplier,
+    check_weights,
+)
 from snapcli.fixedpoint.confidence import (
     Confidence,
     argmax_s8,
@@ -36,11 +45,7 @@ from snapcli.fixedpoint.copy import (
     slice_copy,
     transpose_copy,
 )
-from snapcli.fixedpoint.energy_gaussian import EnergyGaussian, energy_gaussian_q16
-from snapcli.fixedpoint.energy_huber import EnergyHuber, energy_huber_q16
-from snapcli.fixedpoint.energy_lowrank import EnergyLowrank, energy_lowrank_f32
-from snapcli.fixedpoint.energy_mixture import EnergyMixture, energy_mixture_q16
-from snapcli.fixedpoint.energy_student_t import EnergyStudentT, energy_student_t_q16
+from snapcli.fixedpoint.energy import Energy, check_components, mean_q16
 from snapcli.fixedpoint.entropy import average_q16, entropy_q16
 from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
@@ -90,16 +95,19 @@ from snapcli.fixedpoint.requantize import (
     requantize,
     requantize_once,
 )
-from snapcli.fixedpoint.residual import HeadS8, Residual, Standardize, residual_s8
+from snapcli.fixedpoint.residual import HeadS8, Residual, Standardize, exact_product, residual_s8
 from snapcli.fixedpoint.resize_nearest import ResizeNearestS8, nearest_index, resize_nearest_s8
 from snapcli.fixedpoint.score import quantize_weights_q16, score_q16
 from snapcli.fixedpoint.shaping import AshS8, ClipS8, ash_s8, clip_s8
 from snapcli.fixedpoint.sigma import inverse_sigma_q9_table
 from snapcli.fixedpoint.sigmoid import sigmoid_q16, sigmoid_tail_q16_table
 from snapcli.fixedpoint.softmax import SoftmaxS8, softmax_of, softmax_s8
-from snapcli.fixedpoint.surprisal import DeviceHead, Energy, energy_q16, surprisal_q16
+from snapcli.fixedpoint.surprisal import DeviceHead, surprisal_q16
 
 __all__ = [
+    "BIAS_LIMIT",
+    "CHANNELS_MAX",
+    "INPUTS_MAX",
     "AddS8",
     "AshS8",
     "Budget",
@@ -113,11 +121,6 @@ __all__ = [
     "DequantizeS8F32",
     "DeviceHead",
     "Energy",
-    "EnergyGaussian",
-    "EnergyHuber",
-    "EnergyLowrank",
-    "EnergyMixture",
-    "EnergyStudentT",
     "FullyConnectedS8",
     "HeadS8",
     "LutS8",
@@ -149,6 +152,11 @@ __all__ = [
     "budget_run",
     "budget_start",
     "budget_step",
+    "check_between",
+    "check_bias",
+    "check_components",
+    "check_multiplier",
+    "check_weights",
     "clip_s8",
     "concatenation_of",
     "concatenation_s8",
@@ -160,14 +168,9 @@ __all__ = [
     "depthwise_conv_s8",
     "dequantize_s8_f32",
     "doubt_q16",
-    "energy_gaussian_q16",
-    "energy_huber_q16",
-    "energy_lowrank_f32",
-    "energy_mixture_q16",
-    "energy_q16",
-    "energy_student_t_q16",
     "entropy_q16",
     "error_logit_q16",
+    "exact_product",
     "exp_q16",
     "free_energy_q16",
     "fully_connected_s8",
@@ -185,6 +188,7 @@ __all__ = [
     "map_logistic_q16",
     "max_pool_s8",
     "mean_multiplier",
+    "mean_q16",
     "mean_s8",
     "mul_multiplier",
     "mul_s8",

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
+from snapcli.heads.likelihood import VARIANCE_RANGE, Array
 from snapcli.heads.loss import Loss, Weights, energies, nll
-from snapcli.heads.prediction import VARIANCE_RANGE, Array
 
 # Keeps channels that hardly ever fire from being standardized by next to nothing: a share of the
 # tensor's usual variance, for pooled activations come in any scale.

@@ -14,20 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import MAX_TAPS
-from snapcli.heads.gaussian import Gaussian
-from snapcli.heads.huber import Huber
-from snapcli.heads.lowrank import LowRank
-from snapcli.heads.mixture import Mixture
-from snapcli.heads.prediction import Array, Likelihood, Prediction, variance
-from snapcli.heads.student_t import NU_RANGE, StudentT
-from snapcli.monitor.checks import COMPONENTS_MAX, FACTORS_MAX
+from snapcli.heads.likelihood import Array, Likelihood, Prediction, variance
+from snapcli.heads.likelihoods import LIKELIHOODS
 from snapcli.stored import Arrays, check_values, stored_arrays
 
 Classes = NDArray[np.integer] | None
 # What a trained head stays far within, and integers can hold.
 _SIZE_MOST, _RATIO_MOST, _DEVIATION_LEAST = 1e6, 2.0**14, 1e-6
-_DELTA_RANGE = (0.1, 10.0)
-LIKELIHOODS: dict[str, Any] = {c.kind: c for c in (Gaussian, StudentT, Huber, LowRank, Mixture)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +118,8 @@ def _load_head(saved: Arrays, name: str) -> Head:
     (rank, before), after = projector.shape, len(after_mean)
     if not (rank and before and after):
         raise ValueError(f"head {name} has no size")
-    likelihood = _load_likelihood(saved, f"{name}.likelihood", after, rank)
+    kind = LIKELIHOODS[saved.word(f"{name}.likelihood", *LIKELIHOODS)]
+    likelihood = kind.load(saved, f"{name}.likelihood", after, rank)
     rows = likelihood.components * after
     head = Head(
         before=saved.word(f"{name}.before"),
@@ -148,20 +142,3 @@ def _load_head(saved: Arrays, name: str) -> Head:
     ):
         check_values(f"head {name}: mean / deviation", mean / deviation, -_RATIO_MOST, _RATIO_MOST)
     return head
-
-
-def _load_likelihood(saved: Arrays, name: str, channels: int, rank: int) -> Likelihood:
-    kind = saved.word(name, *LIKELIHOODS)
-    if kind == StudentT.kind:
-        return StudentT(saved.number(f"{name}.nu", *NU_RANGE))
-    if kind == Huber.kind:
-        return Huber(saved.number(f"{name}.delta", *_DELTA_RANGE))
-    if kind == LowRank.kind:
-        factor = saved.array(f"{name}.factor", np.float64, (channels, None))
-        check_values(f"{name}: factors", np.array(factor.shape[1]), 1, FACTORS_MAX)
-        return LowRank(factor)
-    if kind == Mixture.kind:
-        bias = saved.array(f"{name}.bias", np.float64, (None,))
-        check_values(f"{name}: components", np.array(len(bias)), 1, COMPONENTS_MAX)
-        return Mixture(saved.array(f"{name}.weights", np.float64, (len(bias), rank)), bias)
-    return Gaussian()

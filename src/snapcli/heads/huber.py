@@ -4,8 +4,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from snapcli.heads.prediction import Array, Prediction
+from snapcli.config import TrainOptions
+from snapcli.fixedpoint import Energy, HeadS8, Residual, check_between, mean_q16
+from snapcli.heads.likelihood import Array, Linear, MakeTraining, Prediction
+from snapcli.stored import Arrays
+
+_DELTA_RANGE, _DELTA_LIMIT_Q12 = (0.1, 10.0), 16 << 12
+
+
+@dataclass(frozen=True)
+class EnergyHuber(Energy):
+    """Fields of struct snapuq_energy_huber; 0 < delta < 16."""
+
+    function: ClassVar[str] = "snapuq_energy_huber_q16"
+    delta_q12: int
+
+    def q16(self, residual: Residual) -> NDArray[np.uint32]:
+        size_q12, delta_q12 = np.abs(residual.u_q12), self.delta_q12
+        linear_q24 = delta_q12 * (2 * size_q12 - delta_q12)
+        total_q24 = np.sum(np.where(size_q12 <= delta_q12, size_q12**2, linear_q24), axis=-1)
+        return mean_q16(total_q24 >> 8, residual.u_q12.shape[-1])
+
+    def check(self, name: str, head: HeadS8) -> None:
+        super().check(name, head)
+        check_between(f"{name}.delta_q12", self.delta_q12, 1, _DELTA_LIMIT_Q12 - 1)
 
 
 @dataclass(frozen=True)
@@ -13,6 +37,7 @@ class Huber:
     """delta: in standard deviations."""
 
     kind: ClassVar[str] = "huber"
+    integer: ClassVar[type[Energy]] = EnergyHuber
     components: ClassVar[int] = 1
     delta: float
 
@@ -36,8 +61,21 @@ class Huber:
     def _twice_rho(self, size: Array) -> Array:
         return np.where(size <= self.delta, size**2, self.delta * (2 * size - self.delta))
 
+    def quantized(self, linear: Linear) -> EnergyHuber:
+        return EnergyHuber(round(self.delta * (1 << 12)))
+
+    @classmethod
+    def training(cls, options: TrainOptions) -> MakeTraining:
+        return lambda channels, name: HuberTraining(options.delta)
+
+    @classmethod
+    def load(cls, saved: Arrays, name: str, channels: int, rank: int) -> "Huber":
+        return cls(saved.number(f"{name}.delta", *_DELTA_RANGE))
+
 
 class HuberTraining:
+    components = 1
+
     def __init__(self, delta: float) -> None:
         self.delta = delta
         self.variables: list[Any] = []

@@ -4,16 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.config import TrainOptions
 from snapcli.fixedpoint.sigma import EPS
-from snapcli.heads.gaussian import GaussianTraining
 from snapcli.heads.head import Head
-from snapcli.heads.huber import HuberTraining
-from snapcli.heads.lowrank import LowRankTraining
-from snapcli.heads.mixture import MixtureTraining
-from snapcli.heads.prediction import VARIANCE_RANGE, Array, Prediction, Training
+from snapcli.heads.likelihood import VARIANCE_RANGE, Array, Prediction, Training
 from snapcli.heads.quantize import folds, xi_steps
-from snapcli.heads.student_t import StudentTTraining
 
 # Keeps channels that hardly ever fire from being standardized by next to nothing.
 STANDARDIZE_EPSILON = 1e-3
@@ -37,26 +31,12 @@ def stepped(xi: Any, scale: Any, zero_point: Any) -> Any:
     return inside + tf.stop_gradient(tf.round(inside / scale) * scale - inside)
 
 
-def build_likelihood(options: TrainOptions, channels: int, nu: Any, name: str) -> Training:
-    """channels: of the activation; nu: a number or the variable that all taps share."""
-    if options.head == "student-t":
-        return StudentTTraining(nu)
-    if options.head == "huber":
-        return HuberTraining(options.delta)
-    if options.head == "lowrank":
-        return LowRankTraining(channels, options.factors, name)
-    if options.head == "mixture":
-        return MixtureTraining(options.components, name)
-    return GaussianTraining()
-
-
 def build_layer(
     channels_before: int,
     channels_after: int,
     rank: int,
     name: str,
     likelihood: Training,
-    components: int = 1,
     classes: int = 0,
 ) -> Any:
     """A tf_keras layer: (before [n, C], after [n, d], predicted [n]) -> Prediction.
@@ -67,6 +47,7 @@ def build_layer(
     import tensorflow as tf
     from tf_keras import initializers, layers
 
+    components = likelihood.components
     # Components that start alike would stay alike.
     spread = initializers.RandomNormal(stddev=0.3) if components > 1 else "zeros"
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from snapcli.fixedpoint.sigma import EPS
-from snapcli.heads.prediction import VARIANCE_RANGE, Array, variance
+from snapcli.heads.likelihood import VARIANCE_RANGE, Array, variance
 
 # Rows at a time: few enough that what is computed of them stays in the processor's cache, which
 # makes it four times as fast.

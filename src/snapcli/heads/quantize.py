@@ -1,19 +1,14 @@
 """A fitted head in the device's numbers: float parameters -> DeviceHead."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
+    BIAS_LIMIT,
+    CHANNELS_MAX,
+    INPUTS_MAX,
     DeviceHead,
-    Energy,
-    EnergyGaussian,
-    EnergyHuber,
-    EnergyLowrank,
-    EnergyMixture,
-    EnergyStudentT,
     HeadS8,
     Multiplier,
     Standardize,
@@ -23,15 +18,10 @@ from snapcli.fixedpoint import (
 )
 from snapcli.graph import Tensor
 from snapcli.heads.head import Head
-from snapcli.heads.huber import Huber
-from snapcli.heads.lowrank import LowRank
-from snapcli.heads.mixture import Mixture
-from snapcli.heads.prediction import VARIANCE_RANGE, Likelihood
-from snapcli.heads.student_t import StudentT
-from snapcli.monitor.checks import BIAS_LIMIT, CHANNELS_MAX, COMPONENTS_MAX, INPUTS_MAX
+from snapcli.heads.likelihood import VARIANCE_RANGE, Array, LinearS8
+from snapcli.heads.mixture import COMPONENTS_MAX
 
-Array = NDArray[np.float64]
-_Q10, _Q12, _Q16, _Q18 = 1 << 10, 1 << 12, 1 << 16, 1 << 18
+_Q10, _Q16 = 1 << 10, 1 << 16
 # A shifted input may drive the latent this far beyond what clean data shows before it saturates.
 _LATENT_HEADROOM = 4.0
 # The least range of the latent, for a projector that gives (next to) nothing.
@@ -65,6 +55,10 @@ def quantize_head(head: Head, before: Tensor, after: Tensor, sums: NDArray[np.in
         """Weights of the latent as weights of what the head's rows read."""
         return weights @ head.projector if fold else weights
 
+    def linear(weights: Array, bias: Array) -> LinearS8:
+        integer, integer_bias, unit = _linear(seen(weights), bias, latent_scale)
+        return LinearS8(integer, integer_bias, quantize_multiplier(unit * _Q16))
+
     mean_weights, mean_scale = _int8(seen(head.mean_weights))
     xi_weights, xi_bias, xi_unit = _linear(seen(head.xi_weights), head.xi_bias, latent_scale)
     xi_scale, xi_zero_point = xi_steps(head.xi(pooled))
@@ -92,22 +86,7 @@ def quantize_head(head: Head, before: Tensor, after: Tensor, sums: NDArray[np.in
         class_mean=class_mean,
         class_scale=quantize_multiplier(class_scale * _Q16),
     )
-    return DeviceHead(residual, _energy(head.likelihood, seen, latent_scale))
-
-
-def _energy(likelihood: Likelihood, seen: Callable[[Array], Array], latent_scale: float) -> Energy:
-    match likelihood:
-        case StudentT(nu):
-            return EnergyStudentT(round(_Q18 / nu), round((nu + 1) * _Q16))
-        case Huber(delta):
-            return EnergyHuber(round(delta * _Q12))
-        case LowRank(factor=factor):
-            return EnergyLowrank(factor.shape[1], factor.astype(np.float32))
-        case Mixture(weights=weights, bias=bias):
-            shares, share_bias, unit = _linear(seen(weights), bias, latent_scale)
-            logit = quantize_multiplier(unit * _Q16)
-            return EnergyMixture(len(shares), shares.shape[1], shares, share_bias, logit)
-    return EnergyGaussian()
+    return DeviceHead(residual, head.likelihood.quantized(linear))
 
 
 def _check(head: Head) -> None:

@@ -4,12 +4,45 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from snapcli.heads.prediction import Array, Prediction
+from snapcli.config import TrainOptions
+from snapcli.fixedpoint import Energy, HeadS8, Residual, check_between, ln_q16, mean_q16
+from snapcli.heads.likelihood import Array, Linear, MakeTraining, Prediction
+from snapcli.stored import Arrays
 
+_UINT32_MAX = 2**32 - 1
+# Here 1 + u^2 / nu has saturated long before.
+_U_LIMIT_Q12 = 1 << 23
 NU_RANGE = (3.0, 30.0)
 # nu = softplus(_PACE * variable): with the steps of other weights it would hardly move.
 _PACE = 10.0
+
+
+@dataclass(frozen=True)
+class EnergyStudentT(Energy):
+    """Fields of struct snapuq_energy_student_t; 3 <= nu <= 30."""
+
+    function: ClassVar[str] = "snapuq_energy_student_t_q16"
+    takes_logarithms: ClassVar[bool] = True
+    inverse_nu_q18: int
+    nu_plus_1_q16: int
+
+    def q16(self, residual: Residual) -> NDArray[np.uint32]:
+        size_q12 = np.minimum(np.abs(residual.u_q12), _U_LIMIT_Q12)
+        ratio_q16 = (size_q12**2 * self.inverse_nu_q18 + (1 << 25)) >> 26
+        one_plus_q16 = np.minimum((1 << 16) + ratio_q16, _UINT32_MAX)
+        total_q16 = np.sum(ln_q16(one_plus_q16) - ln_q16(1 << 16), axis=-1)
+        scaled_q16 = (total_q16 * self.nu_plus_1_q16 + (1 << 15)) >> 16
+        return mean_q16(scaled_q16, residual.u_q12.shape[-1])
+
+    def check(self, name: str, head: HeadS8) -> None:
+        super().check(name, head)
+        low, high = (int(nu) for nu in NU_RANGE)
+        inverse = (1 << 18) // high, (1 << 18) // low + 1
+        check_between(f"{name}.inverse_nu_q18", self.inverse_nu_q18, *inverse)
+        plus_1 = (low + 1) << 16, (high + 1) << 16
+        check_between(f"{name}.nu_plus_1_q16", self.nu_plus_1_q16, *plus_1)
 
 
 @dataclass(frozen=True)
@@ -17,6 +50,7 @@ class StudentT:
     """nu: degrees of freedom in [3, 30]; the Gaussian is the limit of many."""
 
     kind: ClassVar[str] = "student-t"
+    integer: ClassVar[type[Energy]] = EnergyStudentT
     components: ClassVar[int] = 1
     nu: float
 
@@ -29,9 +63,23 @@ class StudentT:
 
         return float((self.nu + 1) * (digamma((self.nu + 1) / 2) - digamma(self.nu / 2)))
 
+    def quantized(self, linear: Linear) -> EnergyStudentT:
+        return EnergyStudentT(round((1 << 18) / self.nu), round((self.nu + 1) * (1 << 16)))
+
+    @classmethod
+    def training(cls, options: TrainOptions) -> MakeTraining:
+        nu = _learned(options.nu) if options.learn_nu else options.nu
+        return lambda channels, name: StudentTTraining(nu)
+
+    @classmethod
+    def load(cls, saved: Arrays, name: str, channels: int, rank: int) -> "StudentT":
+        return cls(saved.number(f"{name}.nu", *NU_RANGE))
+
 
 class StudentTTraining:
-    """nu: a number, or for a nu that is learned one variable that all taps share (shared_nu)."""
+    """nu: a number, or where it is learned one variable that all taps share."""
+
+    components = 1
 
     def __init__(self, nu: Any) -> None:
         self._nu = nu
@@ -57,7 +105,7 @@ class StudentTTraining:
         return StudentT(float(self.nu().numpy()))
 
 
-def shared_nu(start: float) -> Any:
+def _learned(start: float) -> Any:
     """The variable of a nu that is learned. It is held within the range: outside of it nu has no
     gradient and would never come back."""
     import tensorflow as tf

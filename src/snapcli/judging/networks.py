@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from snapcli.config import JOINT, MINIMAL, POSTHOC, WEIGHTS, TrainOptions
 from snapcli.data import Dataset
-from snapcli.heads.body import RANGE_EXAMPLES, build_body
 from snapcli.heads.head import Head
 from snapcli.judging.observe import FloatNetwork, IntegerNetwork
 from snapcli.models import load_backbone
@@ -13,6 +12,7 @@ from snapcli.models.backbone import with_default_taps
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body
+from snapcli.monitor.build import RANGE_EXAMPLES, build_body
 from snapcli.origin.network import trained, trained_model
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe

@@ -14,7 +14,6 @@ from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
 from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.body import RANGE_EXAMPLES
 from snapcli.heads.fit import fit_head
 from snapcli.heads.head import Head
 from snapcli.heads.quantize import quantize_head
@@ -24,6 +23,7 @@ from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import EXAMPLES, Seen, heads_to, looked_at
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body, TapTensors
+from snapcli.monitor.build import RANGE_EXAMPLES
 from snapcli.monitor.pooled import Pooled, of_statistics, pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.origin import origin_of

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from snapcli.config import MEAN_DEVIATION, TrainOptions
+from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
-from snapcli.heads.layer import build_layer, build_likelihood
-from snapcli.heads.student_t import shared_nu
+from snapcli.heads.layer import build_layer
+from snapcli.heads.likelihoods import LIKELIHOODS
 from snapcli.models.activations import pooled
 from snapcli.models.backbone import Tap
 
@@ -27,15 +28,15 @@ class AttachedHeads:
         self.taps, self.statistics = taps, options.statistics
         columns = 2 if options.statistics == MEAN_DEVIATION else 1
         widths = {name: columns * out.shape[-1] for name, out in model.output.items()}
-        nu = shared_nu(options.nu) if options.learn_nu else options.nu
+        # minimal is a Gaussian at another place.
+        training = LIKELIHOODS.get(options.head, Gaussian).training(options)
         self.layers = [
             build_layer(
                 widths[t.before],
                 widths[t.after],
                 min(t.rank, widths[t.before], widths[t.after]),
                 f"head_{t.after}",
-                build_likelihood(options, widths[t.after], nu, f"head_{t.after}"),
-                components=options.components if options.head == "mixture" else 1,
+                training(widths[t.after], f"head_{t.after}"),
                 classes=classes if options.class_mean else 0,
             )
             for t in taps

@@ -16,18 +16,13 @@ from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN
 from snapcli.graph.foreign import classifier, logits_of
 from snapcli.graph.graph import Graph
 from snapcli.graph.reader import read_tflite
+from snapcli.heads.likelihoods import LIKELIHOODS
 from snapcli.limits import read_bytes
 from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.stored import Arrays, reading, stored_arrays
 
 MODEL_FILE, HEADS_FILE = "model_int8.tflite", "heads_int8.npz"
-_ENERGIES: dict[str, type[fx.Energy]] = {
-    "gaussian": fx.EnergyGaussian,
-    "student-t": fx.EnergyStudentT,
-    "huber": fx.EnergyHuber,
-    "lowrank": fx.EnergyLowrank,
-    "mixture": fx.EnergyMixture,
-}
+_ENERGIES = {kind: likelihood.integer for kind, likelihood in LIKELIHOODS.items()}
 _DISTANCE = "distance"
 
 
@@ -185,7 +180,9 @@ def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:
 
 def _load(arrays: Arrays, prefix: str, kind: Any) -> Any:
     values: dict[str, Any] = {}
-    for name, part in get_type_hints(kind).items():
+    hints = get_type_hints(kind)
+    for name in (field.name for field in fields(kind)):
+        part = hints[name]
         whole = f"{prefix}.{name}"
         if is_dataclass(part):
             values[name] = _load(arrays, whole, part)

@@ -5,31 +5,27 @@ beyond an array. So what comes from a file is checked here; all raise ValueError
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import MAHALANOBIS, MAX_TAPS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
 from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN, SHIFT_MAX, SHIFT_MIN
+from snapcli.heads.mixture import COMPONENTS_MAX
 from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16, Decision, Gated
 from snapcli.score.maps import MAX_BREAKPOINTS, SCORE, THIRD, tap_input
 from snapcli.stored import check_sizes, check_values
 
-INPUTS_MAX, CHANNELS_MAX, COMPONENTS_MAX, FACTORS_MAX, RANK_MAX = 256, 2048, 8, 16, 64
-# Half of the accumulator's range is the bias's (SPEC 1.3).
-BIAS_LIMIT = 1 << 30
-_WEIGHT = 127
+RANK_MAX = 64
 # So that the ends of int8 less it stay within int32; those that occur are far below.
 _ZERO_POINT_LIMIT = 1 << 24
 # What the entries of a row of a whitening may sum to, so that int16 inputs cannot overflow its
 # accumulator.
 ROW_LIMIT = 65535
 _STEP_LIMIT_Q16 = 1 << 22
-_NU_RANGE, _DELTA_LIMIT_Q12 = (3, 30), 16 << 12
 
 
 def check_body(body: Body) -> None:
-    _between("taps", len(body.taps), 1, MAX_TAPS)
+    fx.check_between("taps", len(body.taps), 1, MAX_TAPS)
     if body.statistics not in (MEAN, MEAN_DEVIATION):
         raise ValueError(f"statistics is {body.statistics[:40]}")
     for tap in body.taps:
@@ -42,7 +38,7 @@ def check_body(body: Body) -> None:
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         sizes = body.pooled_length(tap.before), body.pooled_length(tap.after)
         _check_residual(f"head {i}", head.residual, *sizes, body.classes)
-        _check_energy(f"head {i}", head)
+        head.energy.check(f"head {i}", head.residual)
     if body.distance:
         _check_distance(body.distance, body.pooled_length(body.taps[-1].after))
 
@@ -52,20 +48,21 @@ def check_decision(decision: Decision, body: Body) -> None:
     taps = len(body.taps)
     if len(decision.weight_q16) != taps or sum(decision.weight_q16) != ONE_Q16:
         raise ValueError(f"weight_q16 is not {taps} weights that sum to 1")
-    _between("weight_q16", min(decision.weight_q16), 0, ONE_Q16)
-    _between("alpha_q16", decision.alpha_q16, 0, ONE_Q16)
-    _between("threshold_q16", decision.threshold_q16, 0, 2**32 - 1)
+    fx.check_between("weight_q16", min(decision.weight_q16), 0, ONE_Q16)
+    fx.check_between("alpha_q16", decision.alpha_q16, 0, ONE_Q16)
+    fx.check_between("threshold_q16", decision.threshold_q16, 0, 2**32 - 1)
     logits = body.graph.tensors[body.logits_tensor]
     if not (decision.temperature > 0 and logits.scale / decision.temperature * ONE_Q16 >= 0):
         raise ValueError(f"temperature is {decision.temperature}")
-    _between("logit step", logits.scale / decision.temperature * ONE_Q16, 0, _STEP_LIMIT_Q16)
+    step_q16 = logits.scale / decision.temperature * ONE_Q16
+    fx.check_between("logit step", step_q16, 0, _STEP_LIMIT_Q16)
     if decision.third not in THIRD_INPUTS:
         raise ValueError(f"third is {decision.third[:40]}")
     if decision.third == MAHALANOBIS and body.distance is None:
         raise ValueError("the map reads a distance that the heads do not hold")
     if decision.controller:
         for name, value in vars(decision.controller).items():
-            _between(name, value, 0, 1 << 24)
+            fx.check_between(name, value, 0, 1 << 24)
     _check_map(decision, taps)
 
 
@@ -82,8 +79,8 @@ def _check_map(decision: Decision, taps: int) -> None:
         case fx.MapLogistic():
             _int32(**vars(decision.map))
         case fx.MapIsotonic(gamma, breakpoints, values):
-            _between("gamma_q16", gamma, 0, ONE_Q16)
-            _between("breakpoints", len(breakpoints), 0, MAX_BREAKPOINTS)
+            fx.check_between("gamma_q16", gamma, 0, ONE_Q16)
+            fx.check_between("breakpoints", len(breakpoints), 0, MAX_BREAKPOINTS)
             check_sizes("value_q16", values, (len(breakpoints) + 1,))
             check_values("value_q16", values, 0, ONE_Q16)
             for name, steps in (("breakpoint_q16", breakpoints), ("value_q16", values)):
@@ -93,69 +90,47 @@ def _check_map(decision: Decision, taps: int) -> None:
 
 def _int32(**values: int) -> None:
     for name, value in values.items():
-        _between(name, value, INT32_MIN, INT32_MAX)
+        fx.check_between(name, value, INT32_MIN, INT32_MAX)
 
 
 def _check_residual(
     name: str, head: fx.HeadS8, in_channels: int, channels: int, classes: int
 ) -> None:
     for what, found, expected, limit in (
-        ("inputs", head.in_channels, in_channels, INPUTS_MAX),
-        ("channels", head.channels, channels, CHANNELS_MAX),
+        ("inputs", head.in_channels, in_channels, fx.INPUTS_MAX),
+        ("channels", head.channels, channels, fx.CHANNELS_MAX),
     ):
         if found != expected or found > limit:
             raise ValueError(f"{name} has {found} {what}, its tap {expected}")
-    _between(f"{name}.components", head.components, 1, COMPONENTS_MAX)
-    _between(f"{name}.rank", head.rank, 0, INPUTS_MAX)
+    fx.check_between(f"{name}.components", head.components, 1, COMPONENTS_MAX)
+    fx.check_between(f"{name}.rank", head.rank, 0, fx.INPUTS_MAX)
     _check_standardize(f"{name}.before", head.before, in_channels, in_channels)
     _check_standardize(f"{name}.after", head.after, channels, head.rows)
-    _check_weights(f"{name}.projector", head.projector, (head.rank, in_channels))
-    _check_weights(f"{name}.mean_weights", head.mean_weights, (head.rows, head.inputs))
-    _check_weights(f"{name}.xi_weights", head.xi_weights, (head.rows, head.inputs))
-    _check_bias(f"{name}.xi_bias", head.xi_bias, head.rows)
+    fx.check_weights(f"{name}.projector", head.projector, (head.rank, in_channels))
+    fx.check_weights(f"{name}.mean_weights", head.mean_weights, (head.rows, head.inputs))
+    fx.check_weights(f"{name}.xi_weights", head.xi_weights, (head.rows, head.inputs))
+    fx.check_bias(f"{name}.xi_bias", head.xi_bias, head.rows)
     rows = classes if len(head.class_mean) else 0
-    _check_weights(f"{name}.class_mean", head.class_mean, (rows, channels))
+    fx.check_weights(f"{name}.class_mean", head.class_mean, (rows, channels))
     check_sizes(f"{name}.inverse_sigma_q9", head.inverse_sigma_q9, (256,))
-    _between(f"{name}.xi_zero_point", head.xi_zero_point, -_ZERO_POINT_LIMIT, _ZERO_POINT_LIMIT)
+    farthest = _ZERO_POINT_LIMIT
+    fx.check_between(f"{name}.xi_zero_point", head.xi_zero_point, -farthest, farthest)
     for part in ("latent", "mean", "xi", "class_scale"):
-        _check_multiplier(f"{name}.{part}", getattr(head, part))
-
-
-def _check_energy(name: str, head: fx.DeviceHead) -> None:
-    residual, components = head.residual, 1
-    match head.energy:
-        case fx.EnergyStudentT(inverse_nu, nu_plus_1):
-            low, high = _NU_RANGE
-            _between(f"{name}.inverse_nu_q18", inverse_nu, (1 << 18) // high, (1 << 18) // low + 1)
-            _between(f"{name}.nu_plus_1_q16", nu_plus_1, (low + 1) << 16, (high + 1) << 16)
-        case fx.EnergyHuber(delta):
-            _between(f"{name}.delta_q12", delta, 1, _DELTA_LIMIT_Q12 - 1)
-        case fx.EnergyLowrank(factors, factor):
-            _between(f"{name}.factors", factors, 1, FACTORS_MAX)
-            check_sizes(f"{name}.factor", factor, (residual.channels, factors))
-            check_values(f"{name}.factor", factor)
-        case fx.EnergyMixture(components, inputs, weights, bias, logit):
-            if inputs != residual.inputs:
-                raise ValueError(f"{name} mixes by {inputs} inputs of {residual.inputs}")
-            _check_weights(f"{name}.weights", weights, (components, inputs))
-            _check_bias(f"{name}.bias", bias, components)
-            _check_multiplier(f"{name}.logit", logit)
-    if components != residual.components:
-        raise ValueError(f"{name} has {residual.components} components, its energy {components}")
+        fx.check_multiplier(f"{name}.{part}", getattr(head, part))
 
 
 def _check_distance(distance: fx.MahalanobisS8, channels: int) -> None:
     if distance.channels != channels:
         raise ValueError(f"the distance has {distance.channels} channels, its tap {channels}")
-    _between("distance.rank", distance.rank, 1, min(RANK_MAX, channels))
-    _between("distance.classes", distance.classes, 1, 1 << 16)
+    fx.check_between("distance.rank", distance.rank, 1, min(RANK_MAX, channels))
+    fx.check_between("distance.classes", distance.classes, 1, 1 << 16)
     _check_standardize("distance.input", distance.input, channels, channels)
     check_sizes("distance.whitening", distance.whitening, (distance.rank, channels))
     sums = np.abs(distance.whitening.astype(np.int64)).sum(axis=1)
     check_values("a row of distance.whitening", sums, 0, ROW_LIMIT)
     check_sizes("distance.mantissa", distance.mantissa, (distance.rank,))
     check_values("distance.mantissa", distance.mantissa, 0)
-    _between("distance.shift", distance.shift, SHIFT_MIN, SHIFT_MAX)
+    fx.check_between("distance.shift", distance.shift, SHIFT_MIN, SHIFT_MAX)
     check_sizes("distance.centre", distance.centre, (distance.classes, distance.rank))
 
 
@@ -163,24 +138,4 @@ def _check_standardize(name: str, part: fx.Standardize, channels: int, offsets: 
     check_sizes(f"{name}.mantissa", part.mantissa, (channels,))
     check_values(f"{name}.mantissa", part.mantissa, 0)
     check_sizes(f"{name}.offset", part.offset, (offsets,))
-    _between(f"{name}.shift", part.shift, SHIFT_MIN, SHIFT_MAX)
-
-
-def _check_weights(name: str, weights: NDArray[np.int8], shape: tuple[int, int]) -> None:
-    check_sizes(name, weights, shape)
-    check_values(name, weights, -_WEIGHT, _WEIGHT)
-
-
-def _check_bias(name: str, bias: NDArray[np.int32], rows: int) -> None:
-    check_sizes(name, bias, (rows,))
-    check_values(name, bias, -BIAS_LIMIT, BIAS_LIMIT)
-
-
-def _check_multiplier(name: str, multiplier: fx.Multiplier) -> None:
-    _between(f"{name}.mantissa", multiplier.mantissa, 0, INT32_MAX)
-    _between(f"{name}.shift", multiplier.shift, SHIFT_MIN, SHIFT_MAX)
-
-
-def _between(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}, not between {low} and {high}")
+    fx.check_between(f"{name}.shift", part.shift, SHIFT_MIN, SHIFT_MAX)

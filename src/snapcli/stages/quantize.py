@@ -16,7 +16,6 @@ from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.body import RANGE_EXAMPLES, build_body
 from snapcli.heads.head import tapped_blocks
 from snapcli.judging.decision import fit_decision
 from snapcli.judging.evidence import class_examples
@@ -24,6 +23,7 @@ from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body, RawScores, save_body
+from snapcli.monitor.build import RANGE_EXAMPLES, build_body
 from snapcli.monitor.decision import ONE_Q16, decision_to_dict
 from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor

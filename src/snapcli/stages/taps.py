@@ -13,7 +13,6 @@ from snapcli.config import TapsOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.graph.reader import read_tflite
-from snapcli.heads.body import build_body
 from snapcli.heads.head import surprisals, tapped_blocks
 from snapcli.judging.dev_scores import DevScores
 from snapcli.models import load_backbone
@@ -21,6 +20,7 @@ from snapcli.models.activations import pooled_activations
 from snapcli.models.convert import convert_int8
 from snapcli.models.posthoc import heads_for
 from snapcli.models.tensorflow import require_tensorflow
+from snapcli.monitor.build import build_body
 from snapcli.origin.network import trained_model
 from snapcli.origin.recipe import run_recipe
 from snapcli.pricing.heads import measure

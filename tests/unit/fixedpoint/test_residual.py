@@ -5,7 +5,6 @@ import pytest
 
 from snapcli.fixedpoint import (
     DeviceHead,
-    EnergyGaussian,
     HeadS8,
     Multiplier,
     Standardize,
@@ -14,6 +13,7 @@ from snapcli.fixedpoint import (
     quantize_multipliers_shared,
     surprisal_q16,
 )
+from snapcli.heads.gaussian import EnergyGaussian
 
 IN_CHANNELS, CHANNELS, XI_STEP = 24, 40, 0.05
 

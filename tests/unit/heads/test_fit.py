@@ -13,8 +13,8 @@ from snapcli.data.dataset import Dataset, Split
 from snapcli.graph import Tensor
 from snapcli.heads.fit import fit_head
 from snapcli.heads.head import Head
+from snapcli.heads.likelihood import variance
 from snapcli.heads.loss import Loss, Weights, nll
-from snapcli.heads.prediction import variance
 from snapcli.heads.quantize import quantize_head
 from snapcli.models.backbone import Tap
 from snapcli.models.posthoc import heads_for

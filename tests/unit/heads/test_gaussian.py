@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head, load_heads, save_heads
-from snapcli.heads.prediction import variance
+from snapcli.heads.likelihood import variance
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,9 +12,9 @@ from scipy.stats import t as student
 
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.huber import Huber
+from snapcli.heads.likelihood import Array, Likelihood, Prediction
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
-from snapcli.heads.prediction import Array, Likelihood, Prediction
 from snapcli.heads.student_t import StudentT
 
 from ..tiny_monitor import LIKELIHOODS

@@ -12,7 +12,7 @@ from snapcli import fixedpoint as fx
 from snapcli.errors import ConfigError
 from snapcli.graph import Tensor
 from snapcli.heads.head import Head
-from snapcli.heads.mixture import Mixture
+from snapcli.heads.mixture import EnergyMixture, Mixture
 from snapcli.heads.quantize import folds, quantize_head
 
 from ..tiny_monitor import LIKELIHOODS, random_head
@@ -126,7 +126,7 @@ def test_a_mixture_folds_by_all_of_its_rows(rank: int) -> None:
     rows = head.likelihood.components * AFTER.channels
     assert device.residual.rows == rows
     assert (device.residual.rank == 0) == folds(rank, BEFORE.channels, rows)
-    assert isinstance(device.energy, fx.EnergyMixture)
+    assert isinstance(device.energy, EnergyMixture)
     assert device.energy.weights.shape == (head.likelihood.components, device.residual.inputs)
 
 

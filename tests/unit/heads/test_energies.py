@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli import fixedpoint as fx
-from snapcli.heads.gaussian import Gaussian
-from snapcli.heads.huber import Huber
-from snapcli.heads.lowrank import LowRank
-from snapcli.heads.mixture import Mixture
-from snapcli.heads.prediction import Likelihood, Prediction
-from snapcli.heads.student_t import StudentT
+from snapcli.heads.gaussian import EnergyGaussian, Gaussian
+from snapcli.heads.huber import EnergyHuber, Huber
+from snapcli.heads.likelihood import Likelihood, Prediction
+from snapcli.heads.lowrank import EnergyLowrank, LowRank
+from snapcli.heads.mixture import EnergyMixture, Mixture
+from snapcli.heads.student_t import EnergyStudentT, StudentT
 
 from ...golden.cases import EnergyOf
 
@@ -34,13 +34,13 @@ def real_energy(energy: fx.Energy, residual: fx.Residual, case: EnergyOf) -> np.
     latent = residual.latent.astype(np.float64)
     likelihood: Likelihood = Gaussian()
     match energy:
-        case fx.EnergyStudentT():
+        case EnergyStudentT():
             likelihood = StudentT(case.nu)
-        case fx.EnergyHuber():
+        case EnergyHuber():
             likelihood = Huber(case.delta)
-        case fx.EnergyLowrank():
+        case EnergyLowrank():
             likelihood = LowRank(energy.factor.astype(np.float64))
-        case fx.EnergyMixture():
+        case EnergyMixture():
             unit = energy.logit.mantissa * 2.0 ** (energy.logit.shift - 31) / 65536
             likelihood = Mixture(energy.weights * unit, energy.bias * unit)
             u, sigma = (part.reshape(len(u), energy.components, -1) for part in (u, sigma))
@@ -51,11 +51,11 @@ def tolerance(energy: fx.Energy, residual: fx.Residual) -> np.ndarray:
     """SPEC 1.3: what an energy may differ by from the real one, [50]."""
     gaussian = np.mean((residual.u_q12 / 4096) ** 2, axis=-1)
     match energy:
-        case fx.EnergyLowrank():
+        case EnergyLowrank():
             return gaussian * 2.0**-12 + 2.0**-15
-        case fx.EnergyStudentT():
+        case EnergyStudentT():
             return np.full_like(gaussian, energy.nu_plus_1_q16 / 65536 * 2.0**-13)
-        case fx.EnergyMixture():
+        case EnergyMixture():
             return np.full_like(gaussian, 2.0**-12)
     return np.full_like(gaussian, 2.0**-15)
 
@@ -73,7 +73,7 @@ def test_an_energy_is_close_to_the_real_one(
     case = EnergyOf(kernel, "any", seed, channels=channels, reach=reach, nu=nu, logit_shift=-12)
     energy, residual = case.draw()
     real = np.minimum(real_energy(energy, residual, case), (2**31 - 1) / 65536)
-    difference = np.abs(fx.energy_q16(energy, residual) / 65536 - real)
+    difference = np.abs(energy.q16(residual) / 65536 - real)
     tame = np.abs(residual.u_q12 / 4096).max(axis=-1) < np.sqrt(2**16 * nu)
     assert tame.sum() > 30
     np.testing.assert_array_less(difference[tame], tolerance(energy, residual)[tame])
@@ -84,7 +84,7 @@ def test_an_energy_is_close_to_the_real_one(
 def test_an_energy_grows_with_its_residuals(kernel: str, seed: int, by: int) -> None:
     energy, residual = EnergyOf(kernel, "any", seed).draw()
     further = replace(residual, u_q12=np.clip(by * residual.u_q12, -(2**26), 2**26))
-    less, more = (fx.energy_q16(energy, r).astype(np.int64) for r in (residual, further))
+    less, more = (energy.q16(r).astype(np.int64) for r in (residual, further))
     # At the limit some residuals stand still, and others may explain them.
     tame = np.abs(residual.u_q12).max(axis=-1) < 2**22
     assert np.all(less[tame] <= more[tame])
@@ -94,14 +94,14 @@ def test_an_energy_grows_with_its_residuals(kernel: str, seed: int, by: int) -> 
 @given(seeds)
 def test_a_mixture_of_one_is_the_gaussian(seed: int) -> None:
     energy, residual = EnergyOf("energy_mixture_q16", "any", seed, components=1).draw()
-    mixture, gaussian = fx.energy_q16(energy, residual), fx.energy_gaussian_q16(residual)
+    mixture, gaussian = energy.q16(residual), EnergyGaussian().q16(residual)
     assert np.all(np.abs(mixture.astype(np.int64) - gaussian) <= 1)
 
 
 @given(seeds)
 def test_what_is_usual_together_is_never_more_surprising(seed: int) -> None:
     energy, residual = EnergyOf("energy_lowrank_f32", "any", seed, factors=8).draw()
-    explained = fx.energy_gaussian_q16(residual).astype(np.int64) - fx.energy_q16(energy, residual)
+    explained = EnergyGaussian().q16(residual).astype(np.int64) - energy.q16(residual)
     gaussian = np.mean((residual.u_q12 / 4096) ** 2, axis=-1)
     # In single precision a residual of which nothing is explained may look a little larger.
     assert np.all(explained >= -(2.0**-12 * gaussian * 65536 + 2))
