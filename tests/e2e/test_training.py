@@ -28,7 +28,8 @@ from snapcli.heads.student_t import StudentT
 from snapcli.models import load_backbone
 from snapcli.models.activations import load_model, pooled_activations
 from snapcli.models.convert import convert_int8
-from snapcli.models.fit import Progress, Trainer
+from snapcli.models.fit import Trainer
+from snapcli.models.loop import Progress
 from tests.conftest import PROGRAM, Workspace, need
 
 EPOCHS = 4

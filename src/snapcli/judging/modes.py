@@ -10,7 +10,8 @@ from snapcli.judging.networks import in_mode
 from snapcli.judging.refit import Refit, TrainedRefit
 from snapcli.models import load_backbone
 from snapcli.models.convert import convert_int8
-from snapcli.models.fit import Progress, Trainer
+from snapcli.models.fit import Trainer
+from snapcli.models.loop import Progress
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress

@@ -22,7 +22,7 @@ from snapcli.graph.graph import Graph
 from snapcli.methods.table import GROUPS, TABLE, TRAINED
 from snapcli.methods.trained.deep_ensemble import DeepEnsemble, assembled
 from snapcli.methods.trained.ensemble import MEMBERS as MEMBERS_OUTPUT
-from snapcli.methods.trained.fit import VariantTrainer, seed_everything
+from snapcli.methods.trained.fit import VariantTrainer
 from snapcli.methods.trained.hydra import Hydra
 from snapcli.methods.trained.kind import Kind
 from snapcli.methods.trained.lesson import Lesson
@@ -31,7 +31,7 @@ from snapcli.methods.trained.replay import MEMBERS, classifier
 from snapcli.models import load_backbone
 from snapcli.models.backbone import Backbone
 from snapcli.models.convert import convert_int8
-from snapcli.models.fit import Progress
+from snapcli.models.loop import Progress, seed_everything
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.origin.network import trained_model
 from snapcli.origin.origin import origin_of
@@ -210,4 +210,7 @@ class _Training:
         # A checkpoint is of no use to a run that was trained anew.
         digest = self.run.digest("train")[:12]
         path = self.run.path(f"variants/{self.name}.{digest}.{number}.npz")
-        return trainer.fit(path, on_epoch), trainer.history
+        if path.is_file():
+            trainer.restore(path)
+        trainer.fit(path, on_epoch)
+        return trainer.lesson.deployed, trainer.history

@@ -110,7 +110,7 @@ class SinglePass(ABC):
     learns_shift = False
     tuning_: Tuning | None = None
 
-    def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
+    def fit(self, train: Batch, dev: Dev) -> None:
         """Nothing, unless a method says otherwise."""
 
     @abstractmethod
@@ -134,7 +134,7 @@ class Trained(ABC):
     learns_shift = False
     tuning_: Tuning | None = None
 
-    def fit(self, train: Batch, dev: Dev) -> None:  # noqa: B027, not every method has to
+    def fit(self, train: Batch, dev: Dev) -> None:
         """Nothing, unless a method says otherwise."""
 
     @abstractmethod

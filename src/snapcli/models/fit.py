@@ -6,9 +6,6 @@ then the heads on activations that are computed once.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,70 +13,45 @@ import numpy as np
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset
 from snapcli.heads.head import surprisals
-from snapcli.models import adaptive, checkpoint, own, qat
+from snapcli.models import adaptive, own, qat
 from snapcli.models.activations import pooled_activations
 from snapcli.models.adaptive import AdaptiveLambda
 from snapcli.models.attached import AttachedHeads
-from snapcli.models.average import WeightAverage
 from snapcli.models.backbone import Backbone, Tap
-from snapcli.models.feed import Feed
+from snapcli.models.loop import Loop, seed_everything
 from snapcli.models.loss import classifier_loss
-from snapcli.models.optimize import build_optimizer, learning_rate, with_weight_decay
+from snapcli.models.optimize import apply_gradients, build_optimizer, with_weight_decay
 from snapcli.models.posthoc import fit_heads
 from snapcli.models.qat import SimulatedBackbone
 from snapcli.score.weights import tap_weights
-from snapcli.stored import stored_arrays
+from snapcli.stored import Arrays
 
 # Dev examples that weigh the taps.
 _WEIGHING = 1000
 
 
-@dataclass(frozen=True)
-class Progress:
-    """lambda_ss: what the heads' loss counted at the end of the epoch."""
-
-    epoch: int
-    epochs: int
-    loss: float
-    accuracy: float
-    lambda_ss: float
-
-
-@dataclass(frozen=True)
-class EpochTime:
-    """waited_s: seconds in which the network stood still for lack of inputs."""
-
-    seconds: float
-    waited_s: float
-
-
-class Trainer:
-    """Holds the model, the heads and the optimizers; every epoch depends on (seed, epoch) only.
+class Trainer(Loop):
+    """Holds the model, the heads and the optimizers.
 
     model is the plain backbone. Its weights are those of the training when fit() has returned;
     while int8 is simulated they move in a copy.
     """
 
+    start_again = "Start again: snap train"
+
     def __init__(
         self, backbone: Backbone, taps: tuple[Tap, ...], data: Dataset, options: TrainOptions
     ) -> None:
-        import tensorflow as tf
-        import tf_keras
-
-        tf.config.experimental.enable_op_determinism()
-        tf_keras.utils.set_random_seed(options.seed)
-        self.data, self.options, self.name = data, options, backbone.name
+        super().__init__(data, options)
+        seed_everything(options.seed)
+        self.name = backbone.name
         self.model = _built(backbone, taps, data)
         self.heads = AttachedHeads(taps, self.model, len(data.class_names), options)
-        self.steps = -(-len(data.train) // options.batch_size)
-        self.epoch = 0
-        self.history: list[Progress] = []
-        self.times: list[EpochTime] = []
         # Seconds that heads took which were fitted after the epochs.
         self.posthoc_s = 0.0
         self.lambda_ss = AdaptiveLambda(options.lambda_ss)
         self._simulated: SimulatedBackbone | None = None
-        self._average = WeightAverage(self._kept(), options.ema) if options.ema else None
+        self._start_average()
         self._prepare()
 
     def _prepare(self) -> None:
@@ -105,8 +77,7 @@ class Trainer:
         """Variables of the backbone and of the heads, each with an optimizer of its own."""
         return self._network.trainable_variables, [] if self._alone else self.heads.learned
 
-    def _kept(self) -> list[Any]:
-        """What is averaged and saved in the end, always in the same order."""
+    def _averaged(self) -> list[Any]:
         backbone = self.model.variables
         if self._simulated:
             backbone = self._simulated.twins(backbone)
@@ -143,47 +114,34 @@ class Trainer:
         for optimizer, grads, var, r in zip(
             self._optimizers, gradients, variables, rates, strict=True
         ):
-            optimizer.learning_rate.assign(r)
-            clipped, _ = tf.clip_by_global_norm(grads, options.clip)
-            optimizer.apply_gradients(zip(clipped, var, strict=True))
+            apply_gradients(optimizer, grads, var, r, options.clip)
         if self._average:
-            self._average.update(self._kept(), scalars["decay"])
+            self._average.update(self._averaged(), scalars["decay"])
         right = tf.argmax(outputs["logits"], axis=-1, output_type=tf.int64) == batch["y"]
         return loss, tf.reduce_mean(tf.cast(right, tf.float32)), ratio
 
-    def run_epoch(self) -> Progress:
-        import tensorflow as tf
-
+    def _begin_epoch(self) -> None:
         options, epoch = self.options, self.epoch
-        started = time.monotonic()
         if self._simulated is None and epoch >= self._simulated_from:
             self._simulate()
-        settled = epoch >= (1 - options.frozen) * options.epochs
-        stop = options.mode == "detach" or 0 < options.detach_from <= epoch + 1
-        ramp = min(1.0, epoch / options.ramp) if options.ramp else 1.0
-        weights = self._tap_weights()
-        rng = np.random.default_rng([options.seed, epoch])
-        feed = Feed(self.data, options.batch_size, options.mixup, rng)
-        results = []
-        for k, batch in enumerate(feed):
-            step = epoch * self.steps + k
-            due = step % adaptive.EVERY == 0
-            measured = options.adaptive and due and ramp > 0 and not stop
-            scalars = {
-                "rate": learning_rate(options, epoch + k / self.steps),
-                "lambda_ss": ramp * self.lambda_ss.value,
-                "decay": self._average.decay_at(step) if self._average else 0.0,
-            }
-            tensors = {name: tf.constant(v, tf.float32) for name, v in scalars.items()}
-            found = self._step(batch.tensors(), tensors, weights, settled, stop, measured)
-            results.append(found[:2])
-            if measured:
-                self.lambda_ss.update(float(found[2]))
-        self.epoch += 1
-        loss, accuracy = np.mean([[float(a), float(b)] for a, b in results], axis=0)
-        self.times.append(EpochTime(time.monotonic() - started, feed.waited_s))
-        counted = 0.0 if self._alone else ramp * self.lambda_ss.value
-        return Progress(self.epoch, options.epochs, float(loss), float(accuracy), counted)
+        self._stop = options.mode == "detach" or 0 < options.detach_from <= epoch + 1
+        self._ramp = min(1.0, epoch / options.ramp) if options.ramp else 1.0
+        self._weights = self._tap_weights()
+
+    def _scalars(self) -> dict[str, float]:
+        return {"lambda_ss": self._ramp * self.lambda_ss.value}
+
+    @property
+    def counted(self) -> float:
+        return 0.0 if self._alone else self._ramp * self.lambda_ss.value
+
+    def _learn(self, step: int, batch: Any, scalars: dict[str, Any], settled: bool) -> Any:
+        due = self.options.adaptive and step % adaptive.EVERY == 0
+        measured = due and self._ramp > 0 and not self._stop
+        *figures, ratio = self._step(batch, scalars, self._weights, settled, self._stop, measured)
+        if measured:
+            self.lambda_ss.update(float(ratio))
+        return figures
 
     def _tap_weights(self) -> Any:
         """[taps] with the mean 1, or None for uniform ones; heads that have not learned yet have
@@ -214,15 +172,7 @@ class Trainer:
             )
         self._prepare()
 
-    def fit(self, path: Path, on_epoch: Callable[[Progress], None]) -> None:
-        """All remaining epochs; what was reached is in a checkpoint after each of them."""
-        while self.epoch < self.options.epochs:
-            progress = self.run_epoch()
-            self.history.append(progress)
-            self.save(path)
-            on_epoch(progress)
-        if self._average:
-            self._average.assign_to(self._kept())
+    def _finish(self) -> None:
         if self._simulated:
             self._simulated.give()
         if self._alone:
@@ -234,32 +184,15 @@ class Trainer:
     def _state(self) -> list[Any]:
         optimizers = [v for o in self._optimizers for v in o.variables]
         simulated = self._simulated.model.variables if self._simulated else []
-        average = self._average.variables if self._average else []
-        return [*self.model.variables, *self.heads.variables, *optimizers, *simulated, *average]
+        return [*self.model.variables, *self.heads.variables, *optimizers, *simulated]
 
-    def save(self, path: Path) -> None:
-        history = [[p.loss, p.accuracy, p.lambda_ss] for p in self.history]
-        times = [[t.seconds, t.waited_s] for t in self.times]
-        checkpoint.save(
-            path,
-            self._state(),
-            history=np.array(history),
-            times=np.array(times),
-            adaptive=np.array(self.lambda_ss.state()),
-        )
+    def _further(self) -> dict[str, Any]:
+        return {"adaptive": np.array(self.lambda_ss.state())}
 
-    def restore(self, path: Path) -> None:
-        """Raises ArtifactError for a checkpoint that is damaged or of another model."""
-        epochs = self.options.epochs
-        with stored_arrays(path, "Start again: snap train") as saved:
-            rows = checkpoint.epochs(saved, "history", 3, epochs)
-            history = [Progress(n + 1, epochs, *figures) for n, figures in enumerate(rows)]
-            if len(history) > self._simulated_from:
-                self._simulate()
-            checkpoint.assign(saved, self._state())
-            times = [EpochTime(*t) for t in checkpoint.epochs(saved, "times", 2, epochs)]
-            self.lambda_ss.restore(saved.any("adaptive"))
-        self.history, self.times, self.epoch = history, times, len(history)
+    def _restore_further(self, saved: Arrays, epochs: int) -> None:
+        if epochs > self._simulated_from:
+            self._simulate()
+        self.lambda_ss.restore(saved.any("adaptive"))
 
 
 def _built(backbone: Backbone, taps: tuple[Tap, ...], data: Dataset) -> Any:

@@ -34,6 +34,17 @@ def with_weight_decay(
     ]
 
 
+def apply_gradients(
+    optimizer: Any, gradients: list[Any], variables: list[Any], rate: Any, clip: float
+) -> None:
+    """One step; gradients are cut to the norm `clip`."""
+    import tensorflow as tf
+
+    optimizer.learning_rate.assign(rate)
+    clipped, _ = tf.clip_by_global_norm(gradients, clip)
+    optimizer.apply_gradients(zip(clipped, variables, strict=True))
+
+
 def learning_rate(options: TrainOptions, epoch: float) -> float:
     """At a fraction of the epochs: a linear rise, then a cosine down to the last rate."""
     if epoch < options.warmup:

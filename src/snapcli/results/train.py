@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from snapcli.models.fit import Progress
+from snapcli.models.loop import Progress
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from snapcli.heads.student_t import StudentT
 from snapcli.models import default_backbone, load_backbone
 from snapcli.models.activations import pooled_activations
 from snapcli.models.backbone import with_default_taps
-from snapcli.models.fit import Progress, Trainer
+from snapcli.models.fit import Trainer
+from snapcli.models.loop import Progress
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.origin.recipe import CONFIG
 from snapcli.progress import OnProgress, silent

@@ -10,7 +10,7 @@ from snapcli.config import DETACH, JOINT, POSTHOC, TrainOptions
 from snapcli.data import load_dataset
 from snapcli.judging import modes
 from snapcli.judging.networks import in_mode
-from snapcli.models.fit import Progress
+from snapcli.models.loop import Progress
 from snapcli.runs import Run, create_run
 
 EPOCHS = 3

@@ -9,8 +9,8 @@ import pytest
 
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset, load_dataset
-from snapcli.methods.trained.fit import VariantTrainer, seed_everything
-from snapcli.models.fit import Progress
+from snapcli.methods.trained.fit import VariantTrainer
+from snapcli.models.loop import Progress, seed_everything
 from snapcli.models.tensorflow import require_tensorflow
 
 from ....conftest import need
@@ -54,9 +54,11 @@ def test_a_resumed_training_equals_an_uninterrupted_one(name: str, tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         first.fit(path, interrupt)
     # Elsewhere there is no checkpoint: it goes on with what it has in memory.
-    whole = first.fit(tmp_path / "whole.npz", ignore)
+    first.fit(tmp_path / "whole.npz", ignore)
     second = trainer(name, data)
-    parts = second.fit(path, ignore)
+    second.restore(path)
+    second.fit(path, ignore)
+    whole, parts = first.lesson.deployed, second.lesson.deployed
     assert second.history == first.history
     assert [p.epoch for p in second.history] == [1, 2]
     for one, other in zip(whole.get_weights(), parts.get_weights(), strict=True):
