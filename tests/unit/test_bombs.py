@@ -57,7 +57,7 @@ READERS = {
         "unpack(path, path.parent / 'out', 'set')",
     ),
     "npz": (
-        "from snapcli.data.files.npz import read_npz",
+        "from snapcli.data.user.npz import read_npz",
         "read_npz(path, 'Give another.')",
     ),
     "stored": (
@@ -65,7 +65,7 @@ READERS = {
         "load_heads(path)",
     ),
     "labels": (
-        "from snapcli.data.attached.labels import read_labels",
+        "from snapcli.data.user.labels import read_labels",
         "read_labels(str(path), 10)",
     ),
     "picture": (
@@ -97,9 +97,8 @@ READERS = {
         "read_saved(path)",
     ),
     "tflite": (
-        "from snapcli.stages.export_c import read_model\n"
-        "from snapcli.graph.reader import read_tflite",
-        "read_tflite(read_model(path))",
+        "from snapcli.graph.reader import model_bytes, read_tflite",
+        "read_tflite(model_bytes(path))",
     ),
     "wheel": (
         "from snapcli import kernels",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.dataset import Inputs, Raw, as_real
 from snapcli.data.sound.clips import CLIP_SAMPLES
 from snapcli.data.sound.logmel import log_mel
 from snapcli.data.sound.mfcc import mlperf_kws
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError, UsageError, suggestion
 from snapcli.usercode import called, user_function
 

@@ -56,7 +56,11 @@ def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dat
         strict=options.strict,
         on_progress=on_progress,
     )
-    name = "own" if own else options.dataset
+    if own:
+        from snapcli.data.user.training import load_own
+
+        return load_own(request)
+    name = options.dataset
     load: Callable[[Request], Dataset] = getattr(
         import_module(f"snapcli.data.sets.{name}"), f"load_{name}"
     )

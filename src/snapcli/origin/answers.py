@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.data import Dataset
-from snapcli.data.attached.wanted import Wanted
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ArtifactError
 from snapcli.graph.foreign import logits_of
 from snapcli.graph.graph import Graph

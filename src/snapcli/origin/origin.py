@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from snapcli.config import FLOAT, MAHALANOBIS, SOURCES, CalibrateOptions, Recipe
 from snapcli.data import Dataset, load_dataset
-from snapcli.data.attached.loading import load_given
+from snapcli.data.user.finished import load_given
 from snapcli.monitor.body import MODEL_FILE, read_graph
 from snapcli.monitor.monitor import Monitor, load_monitor
 from snapcli.origin.answers import stored_answers, wanted_of, with_answers

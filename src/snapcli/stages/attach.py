@@ -18,10 +18,10 @@ from snapcli.config import (
     dump_recipe,
 )
 from snapcli.data import Dataset
-from snapcli.data.attached.loading import load_given
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.loading import data_dir_of
+from snapcli.data.user.finished import load_given
+from snapcli.data.wanted import Wanted
 from snapcli.errors import UsageError
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.foreign import classifier, logits_of, named_pairs, tap_pairs

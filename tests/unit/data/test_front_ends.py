@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.front_ends import check_inputs, front_end_for, real_inputs
 from snapcli.data.sound.logmel import log_mel
 from snapcli.data.sound.mfcc import mlperf_kws
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError, SnapError, UsageError
 from snapcli.graph.graph import Tensor
 

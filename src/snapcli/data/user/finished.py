@@ -7,11 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from snapcli.config import AttachOptions
-from snapcli.data.attached.arrays import arrays_of_file, arrays_of_function, from_arrays
-from snapcli.data.attached.folder import from_folder
-from snapcli.data.attached.labels import Labels, read_labels
-from snapcli.data.attached.named import from_name
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.content import Content
 from snapcli.data.corruptions import COMMON
 from snapcli.data.corruptions.speech import speech_corruptions
@@ -23,6 +18,11 @@ from snapcli.data.images.sides import SIDES
 from snapcli.data.loading import NAMES
 from snapcli.data.sound.clips import Noise
 from snapcli.data.splits import divided
+from snapcli.data.user.finished_arrays import arrays_of_file, arrays_of_function, from_arrays
+from snapcli.data.user.finished_folder import from_folder
+from snapcli.data.user.finished_named import from_name
+from snapcli.data.user.labels import Labels, read_labels
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError, UsageError, suggestion
 from snapcli.progress import OnProgress, silent
 from snapcli.usercode import look_in

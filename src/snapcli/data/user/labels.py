@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.attached.classes import check_indices, key
+from snapcli.data.user.classes import check_indices, key
 from snapcli.errors import ArtifactError, ConfigError, UsageError
 from snapcli.limits import TEXT_MAX, read_bytes
 from snapcli.stored import read_npy, reading

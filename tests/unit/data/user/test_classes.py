@@ -2,7 +2,7 @@
 
 import pytest
 
-from snapcli.data.attached.classes import matched
+from snapcli.data.user.classes import matched
 from snapcli.errors import ConfigError
 
 NAMES = ("Go", "_unknown_", "Stop")

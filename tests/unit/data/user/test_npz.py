@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snapcli.data.files import npz
+from snapcli.data.user import npz
 from snapcli.errors import ArtifactError
 
 LIMIT = 1 << 16

@@ -10,8 +10,8 @@ from scipy.io import wavfile
 
 from snapcli.config import AttachOptions
 from snapcli.data import Dataset
-from snapcli.data.attached.loading import load_given
-from snapcli.data.attached.wanted import Wanted
+from snapcli.data.user.finished import load_given
+from snapcli.data.wanted import Wanted
 from snapcli.errors import SnapError
 
 SIDE = 10

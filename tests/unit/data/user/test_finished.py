@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from snapcli.config import AttachOptions
-from snapcli.data.attached.loading import load_given
 from snapcli.data.evaluation import Evaluation, Key
+from snapcli.data.user.finished import load_given
 from snapcli.errors import ArtifactError, UsageError
-from tests.unit.data.attached.given import (
+from tests.unit.data.user.given import (
     KEYWORDS,
     PIXELS,
     SIGNED,

@@ -11,11 +11,11 @@ from snapcli.data.files.features import hash_of
 from snapcli.data.images.augment import image_augment
 from snapcli.data.images.normalise import normalised
 from snapcli.data.request import Request
-from snapcli.data.sets.own_folder import from_folder
-from snapcli.data.sets.own_npz import from_npz
 from snapcli.data.sound.clips import clip_augment
 from snapcli.data.sound.logmel import FrontEnd, log_mel
 from snapcli.data.splits import divided
+from snapcli.data.user.training_folder import from_folder
+from snapcli.data.user.training_npz import from_npz
 from snapcli.errors import ConfigError
 
 _DEV_SHARE = 0.1

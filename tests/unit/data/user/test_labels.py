@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.data.attached.labels import Labels, read_labels
+from snapcli.data.user.labels import Labels, read_labels
 from snapcli.errors import ArtifactError, ConfigError, SnapError, UsageError
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1)

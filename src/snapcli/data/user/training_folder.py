@@ -7,10 +7,10 @@ import numpy as np
 
 from snapcli.data.content import Content, check_classes
 from snapcli.data.dataset import Split
-from snapcli.data.files.folder import layout_of, origins, read_examples
-from snapcli.data.files.kinds import Pictures, Sounds, are_sounds, shapes_of
 from snapcli.data.images.sides import check_sides
 from snapcli.data.request import Request
+from snapcli.data.user.kinds import Pictures, Sounds, are_sounds, shapes_of
+from snapcli.data.user.layout import layout_of, origins, read_examples
 from snapcli.errors import ConfigError
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from snapcli.data.attached.classes import Matching, matched, numbered
-from snapcli.data.attached.labels import Labels
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.content import Content
 from snapcli.data.dataset import Split
-from snapcli.data.files.folder import Layout, layout_of, origins, read_examples
-from snapcli.data.files.kinds import Kind, Pictures, Sounds, are_sounds, shapes_of
+from snapcli.data.user.classes import Matching, matched, numbered
+from snapcli.data.user.kinds import Kind, Pictures, Sounds, are_sounds, shapes_of
+from snapcli.data.user.labels import Labels
+from snapcli.data.user.layout import Layout, layout_of, origins, read_examples
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError
 from snapcli.progress import OnProgress
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.corruptions import COMMON
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ArtifactError, ConfigError, UsageError
 from snapcli.graph.graph import Tensor
-from tests.unit.data.attached.given import (
+from tests.unit.data.user.given import (
     FRUIT,
     KEYWORDS,
     PIXELS,

@@ -7,11 +7,11 @@ import numpy as np
 
 from snapcli.data.content import Content, check_classes
 from snapcli.data.dataset import Raw, Split, as_stored
-from snapcli.data.files.npz import DIVISIONS, one_for_each, read_npz
 from snapcli.data.images.sides import check_sides
 from snapcli.data.request import Request
 from snapcli.data.sound.stored import RATE, as_clips, clip_notes, rate_in
 from snapcli.data.splits import named
+from snapcli.data.user.npz import DIVISIONS, one_for_each, read_npz
 from snapcli.errors import ConfigError
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.corruptions import COMMON
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError, UsageError
-from tests.unit.data.attached.given import (
+from tests.unit.data.user.given import (
     KEYWORDS,
     PIXELS,
     RATE,

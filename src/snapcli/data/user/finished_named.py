@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import AttachOptions, TrainOptions
-from snapcli.data.attached.classes import matched
-from snapcli.data.attached.labels import Labels
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.dataset import Dataset, Published, Raw, Split
 from snapcli.data.loading import load_dataset
+from snapcli.data.user.classes import matched
+from snapcli.data.user.labels import Labels
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError
 from snapcli.progress import OnProgress
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from snapcli.data.dataset import Raw
-from snapcli.data.files.kinds import SUFFIXES, Kind, count
 from snapcli.data.files.reading import broken_note, first_of, listing, read_all
 from snapcli.data.sound import clips
+from snapcli.data.user.kinds import SUFFIXES, Kind, count
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.progress import OnProgress
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.attached.classes import Matching, check_indices, matched, numbered
-from snapcli.data.attached.labels import Labels, checked_names
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.content import Content
 from snapcli.data.dataset import Raw, Split
-from snapcli.data.files.npz import DIVISIONS, Arrays, decoded, one_for_each, read_npz
 from snapcli.data.sound.stored import RATE, as_clips, clip_notes, rate_in
 from snapcli.data.splits import named
+from snapcli.data.user.classes import Matching, check_indices, matched, numbered
+from snapcli.data.user.labels import Labels, checked_names
+from snapcli.data.user.npz import DIVISIONS, Arrays, decoded, one_for_each, read_npz
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError
 from snapcli.usercode import called, user_function
 

@@ -7,11 +7,11 @@ import pytest
 
 from snapcli.config import TrainOptions
 from snapcli.data import Dataset, load_dataset
-from snapcli.data.attached.wanted import Wanted
 from snapcli.data.dataset import UNGRADED
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError
 from tests.unit.data import layouts
-from tests.unit.data.attached.given import load, order, refused
+from tests.unit.data.user.given import load, order, refused
 
 DIGITS = Wanted((16, 16, 1), 10, 1 / 255, -128)
 MNIST = Wanted((28, 28, 1), 10, 1 / 255, -128)

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 from scipy.io import wavfile
 
-from snapcli.data.attached.wanted import Wanted
+from snapcli.data.wanted import Wanted
 from snapcli.errors import ConfigError
-from tests.unit.data.attached.given import (
+from tests.unit.data.user.given import (
     FRUIT,
     KEYWORDS,
     PIXELS,
