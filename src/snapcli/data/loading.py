@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -60,7 +61,12 @@ def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dat
         from snapcli.data.user.training import load_own
 
         return load_own(request)
-    name = options.dataset
+    return _published(options.dataset, request)
+
+
+@lru_cache(maxsize=1)
+def _published(name: str, request: Request) -> Dataset:
+    """Kept for the next stage of the same process: the files of a publisher stay as they are."""
     load: Callable[[Request], Dataset] = getattr(
         import_module(f"snapcli.data.sets.{name}"), f"load_{name}"
     )

@@ -1,7 +1,7 @@
 """What a loader is asked for."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from snapcli.data.files.store import Store
@@ -21,7 +21,7 @@ class Request:
     image_size: int = 0
     channels: int = 0
     strict: bool = False
-    on_progress: OnProgress = silent
+    on_progress: OnProgress = field(default=silent, compare=False)
 
     def augments(self, default: tuple[str, ...], known: Collection[str]) -> tuple[str, ...]:
         """The chosen names, or the default; raises ConfigError for one that is not known."""

@@ -28,3 +28,9 @@ def test_nonsense_lists_the_known_ones() -> None:
 def test_a_path_that_is_not_there_is_named(path: str) -> None:
     with pytest.raises(UsageError, match=f"there is no {path}"):
         check_dataset(path)
+
+
+def test_a_published_set_is_loaded_once() -> None:
+    first = load_dataset(TrainOptions())
+    assert load_dataset(TrainOptions(epochs=1)) is first
+    assert load_dataset(TrainOptions(augment=("none",))) is not first
