@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import typer
 
+from snapcli.cli.grouped import GroupedCommand
 from snapcli.console import print_error
 from snapcli.errors import ArtifactError, InterruptedRunError, SnapError
 
@@ -72,9 +73,10 @@ def _register() -> None:
     around = (demo, run, attach, taps, *shown, verify, methods, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
-        app.command(name.replace("_", "-"), epilog=_examples(module.EXAMPLES))(
-            getattr(module, name)
+        command = app.command(
+            name.replace("_", "-"), cls=GroupedCommand, epilog=_examples(module.EXAMPLES)
         )
+        command(getattr(module, name))
     _add_group("data", data.data.__doc__, data.COMMANDS, data.EXAMPLES)
     _add_group("kernels", kernels.kernels.__doc__, kernels.COMMANDS, kernels.EXAMPLES)
 
@@ -89,7 +91,7 @@ def _add_group(
     group = typer.Typer(rich_markup_mode=None)
     for command, function in commands.items():
         own = [line for line in examples if line.split()[2] == command]
-        group.command(command, epilog=_examples(own))(function)
+        group.command(command, cls=GroupedCommand, epilog=_examples(own))(function)
     app.add_typer(group, name=name, help=help_text, epilog=_examples(examples))
 
 

@@ -6,6 +6,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render_ablate
+from snapcli.cli.flags import Given, about, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
 from snapcli.cli.options import (
@@ -13,13 +14,11 @@ from snapcli.cli.options import (
     AllowCode,
     AsJson,
     CmsisNn,
-    Kernels,
     NoWait,
     RunPath,
     RunsDir,
-    TargetName,
 )
-from snapcli.config import ABLATIONS, AblateOptions, override
+from snapcli.config import AblateOptions, override
 
 EXAMPLES = (
     "snap ablate taps",
@@ -29,17 +28,10 @@ EXAMPLES = (
 )
 
 
+@takes(AblateOptions)
 def ablate(
-    kind: Annotated[
-        str, typer.Argument(help=f"What is varied: {', '.join(ABLATIONS)}.", show_default=False)
-    ],
-    limit: Annotated[
-        int | None, typer.Option(help="Examples of each corruption and foreign set; calibrate's.")
-    ] = None,
-    replicates: Annotated[int | None, typer.Option(help="Draws of the bootstrap; 1000.")] = None,
-    streams: Annotated[int | None, typer.Option(help="Test streams of 7,400 frames; 3.")] = None,
-    target: TargetName = None,
-    kernels: Kernels = None,
+    kind: Annotated[str, typer.Argument(help=about(AblateOptions, "kind"), show_default=False)],
+    given: Given,
     cmsis_nn: CmsisNn = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
@@ -60,11 +52,7 @@ def ablate(
     options = override(
         AblateOptions(target=export.target, kernels=export.kernels),
         kind=kind,
-        limit=limit,
-        replicates=replicates,
-        streams=streams,
-        target=target,
-        kernels=kernels,
+        **given,
     )
     announce_fetch(options.kernels, cmsis_nn)
     with console.progress("ablate") as on_progress:

@@ -8,9 +8,10 @@ import typer
 
 from snapcli import console
 from snapcli.cli import measured
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir, TargetName
-from snapcli.config import override
+from snapcli.config import BenchOptions, override
 from snapcli.errors import InterruptedRunError, UsageError
 
 if TYPE_CHECKING:
@@ -23,42 +24,54 @@ EXAMPLES = (
     "snap bench --target small-mcu --power-trace trace.csv --supply-voltage 3.3",
     "snap bench --stream --limit 1000",
 )
+_POWER, _STREAM = "Power", "Evaluation stream"
 
 
+@takes(BenchOptions)
 def bench(
+    given: Given,
     target: TargetName = None,
     port: Annotated[
         str | None,
         typer.Option(help="Serial port of a device; a board as --target finds the only one."),
     ] = None,
-    inputs: Annotated[
-        int | None, typer.Option(help="Inferences to time and to check: 1000 on a board.")
-    ] = None,
-    warmup: Annotated[
-        int | None, typer.Option(help="Inferences before the timed ones: 100 on a board.")
-    ] = None,
     profile: Annotated[
         bool,
         typer.Option(
-            "--profile", help="Show every layer and kernel, and how far each is from its bound."
+            "--profile",
+            rich_help_panel="Timing",
+            help="Show every layer and kernel, and how far each is from its bound.",
         ),
     ] = False,
     power_trace: Annotated[
         Path | None,
         typer.Option(
             dir_okay=False,
+            rich_help_panel=_POWER,
             help="Trace (.csv) of a power analyser: of this bench with --port, else of the newest.",
         ),
     ] = None,
     supply_voltage: Annotated[
-        float | None, typer.Option(min=0.1, max=60.0, help="Volts, for a trace of the current.")
+        float | None,
+        typer.Option(
+            min=0.1, max=60.0, rich_help_panel=_POWER, help="Volts, for a trace of the current."
+        ),
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Play the evaluation stream instead, and store it.")
+        bool,
+        typer.Option(
+            "--stream",
+            rich_help_panel=_STREAM,
+            help="Play the evaluation stream instead, and store it.",
+        ),
     ] = False,
-    split: Annotated[str | None, typer.Option(help="Whose stream: test (default) or dev.")] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_STREAM, help="Its split: test or dev.  [default: test]"),
+    ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first frames of the stream.")
+        int | None,
+        typer.Option(min=1, rich_help_panel=_STREAM, help="Only the first frames of the stream."),
     ] = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
@@ -71,8 +84,8 @@ def bench(
     from snapcli.origin.recipe import run_recipe
     from snapcli.stages.bench import bench as stage
 
-    timed = {"--inputs": inputs, "--warmup": warmup, "--power-trace": power_trace}
-    timed["--profile"] = profile or None
+    timed = {f"--{name}": value for name, value in given.items()}
+    timed |= {"--power-trace": power_trace, "--profile": profile or None}
     _refuse(timed if stream else {"--split": split, "--limit": limit}, stream)
     if supply_voltage is not None and power_trace is None:
         raise UsageError("--supply-voltage is for a power trace", "Give --power-trace as well.")
@@ -80,13 +93,8 @@ def bench(
     if stream:
         _stream(chosen, target, port, split or "test", limit, json)
         return
-    options = override(
-        run_recipe(chosen).bench,
-        inputs=inputs,
-        warmup=warmup,
-        board_inputs=inputs,
-        board_warmup=warmup,
-    )
+    board = {f"board_{name}": value for name, value in given.items()}
+    options = override(run_recipe(chosen).bench, **given, **board)
     trace = PowerTrace(power_trace, supply_voltage) if power_trace else None
     with console.progress("bench") as on_progress:
         report = stage(chosen, target, options, port, trace, on_progress)

@@ -6,9 +6,10 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
-from snapcli.config import override
+from snapcli.config import CalibrateOptions, override
 from snapcli.errors import UsageError
 
 EXAMPLES = (
@@ -21,71 +22,25 @@ EXAMPLES = (
 )
 
 
+_PUSH = "Push to a board"
+
+
+@takes(CalibrateOptions)
 def calibrate(
-    map: Annotated[
-        str | None,
-        typer.Option(
-            help="auto (best on dev), temperature, gated, gated-taps, logistic, logistic-s, "
-            "isotonic or percentile."
-        ),
-    ] = None,
-    third: Annotated[
-        str | None,
-        typer.Option(
-            help="Another input of the gated maps: none, energy or mahalanobis (the distance of "
-            "the method mahalanobis-full)."
-        ),
-    ] = None,
-    balanced: Annotated[
-        bool | None,
-        typer.Option(
-            "--balanced/--no-balanced",
-            help="Fit slopes as if errors were as frequent as hits.",
-            show_default=False,
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="Tap weights: uniform or inverse-variance.")
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="Share of max-probability, against margin, in m.")
-    ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            help="Rule of the threshold: coverage, budget, f1, youden; risk or false-alarm, "
-            "with a promise."
-        ),
-    ] = None,
-    target: Annotated[
-        float | None,
-        typer.Option(
-            help="Share to accept (coverage), to refuse (budget), of errors among the accepted "
-            "(risk), of refused among the correct (false-alarm)."
-        ),
-    ] = None,
-    controller: Annotated[
-        bool | None,
-        typer.Option("--controller/--static", help="Let the threshold follow a budget, or not."),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="Controller: share of a stream that abstains.")
-    ] = None,
-    eta: Annotated[
-        float | None, typer.Option(help="Controller: weight of the newest decision in the rate.")
-    ] = None,
-    kappa: Annotated[
-        float | None, typer.Option(help="Controller: how far the rate moves the threshold.")
-    ] = None,
+    given: Given,
     push: Annotated[
         bool,
         typer.Option(
             "--push",
+            rich_help_panel=_PUSH,
             help="Refit for int8 too, and replace the settings of a board over the link.",
         ),
     ] = False,
     port: Annotated[
-        str | None, typer.Option(help="With --push: the board's serial port, if there are more.")
+        str | None,
+        typer.Option(
+            rich_help_panel=_PUSH, help="The board's serial port, if there are more than one."
+        ),
     ] = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
@@ -93,34 +48,27 @@ def calibrate(
     no_wait: NoWait = False,
     json: AsJson = False,
 ) -> None:
-    """Turn surprise into a probability of error."""
+    """Turn surprise into a probability of error.
+
+    An option that is not given is taken from the run's recipe; the defaults shown are those of a
+    new run.
+    """
     from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_recipe
     from snapcli.stages.calibrate import calibrate as stage
     from snapcli.stages.push import find_receiver
     from snapcli.stages.push import push as push_stage
 
-    if target == 0:
+    if given.get("target") == 0:
         raise UsageError(
             "--target is 0", "Leave it out for the rule's own, or give a share above 0."
         )
     chosen = opened(run, runs_dir, no_wait, allow_code)
-    options = override(
-        run_recipe(chosen).calibrate,
-        map=map,
-        third=third,
-        balanced=balanced,
-        weights=weights,
-        alpha=alpha,
-        threshold=threshold,
+    if "threshold" in given:
         # A recipe's target belongs to its own rule.
-        target=0.0 if threshold and target is None else target,
-        controller=controller,
-        budget=budget,
-        eta=eta,
-        kappa=kappa,
-    )
-    if not options.controller and any(value is not None for value in (budget, eta, kappa)):
+        given.setdefault("target", 0.0)
+    options = override(run_recipe(chosen).calibrate, **given)
+    if not options.controller and given.keys() & {"budget", "eta", "kappa"}:
         raise UsageError("--budget, --eta and --kappa belong to the controller", "Add --controller")
     if port and not push:
         raise UsageError("--port belongs to --push", "Add --push")

@@ -1,15 +1,11 @@
 """snap cost"""
 
-from typing import Annotated
-
-import typer
-
 from snapcli import console
 from snapcli.cli import render_cost
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
-from snapcli.cli.options import RUNS, AllowCode, AsJson, CmsisNn, Kernels, NoWait, RunPath, RunsDir
-from snapcli.cli.words import names
+from snapcli.cli.options import RUNS, AllowCode, AsJson, CmsisNn, NoWait, RunPath, RunsDir
 from snapcli.config import CostOptions, override
 
 EXAMPLES = (
@@ -20,19 +16,9 @@ EXAMPLES = (
 )
 
 
+@takes(CostOptions)
 def cost(
-    methods: Annotated[
-        str,
-        typer.Option(
-            help="all, single-pass, trained, or names with commas (snap methods lists them); all "
-            "but snap with other maps or heads."
-        ),
-    ] = "",
-    target: Annotated[
-        list[str] | None,
-        typer.Option(help="A board or an emulated one, again for another; both boards."),
-    ] = None,
-    kernels: Kernels = None,
+    given: Given,
     cmsis_nn: CmsisNn = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
@@ -45,12 +31,7 @@ def cost(
     from snapcli.stages.cost import cost as stage
 
     chosen = opened(run, runs_dir, no_wait, allow_code)
-    options = override(
-        CostOptions(kernels=run_recipe(chosen).export_c.kernels),
-        methods=names(methods) or (),
-        targets=tuple(target) if target else None,
-        kernels=kernels,
-    )
+    options = override(CostOptions(kernels=run_recipe(chosen).export_c.kernels), **given)
     announce_fetch(options.kernels, cmsis_nn)
     with console.progress("cost") as on_progress:
         report = stage(chosen, options, cmsis_nn, on_progress)

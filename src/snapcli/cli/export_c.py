@@ -7,6 +7,7 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
 from snapcli.cli.options import (
@@ -14,12 +15,10 @@ from snapcli.cli.options import (
     AllowCode,
     AsJson,
     CmsisNn,
-    Kernels,
     ModelFile,
     NoWait,
     RunPath,
     RunsDir,
-    TargetName,
 )
 from snapcli.config import ExportOptions, override
 from snapcli.errors import UsageError, suggestion
@@ -38,8 +37,9 @@ EXAMPLES = (
 _C, _TFLM = "c", "tflm"
 
 
+@takes(ExportOptions)
 def export_c(
-    target: TargetName = None,
+    given: Given,
     model: ModelFile = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for --model; <model>_c here if not given.")
@@ -48,7 +48,6 @@ def export_c(
         str,
         typer.Option(help="c: all of it is C. tflm: flatbuffer and monitor for TFLite-Micro."),
     ] = _C,
-    kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the arena over time and who holds the peak.")
@@ -69,20 +68,20 @@ def export_c(
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
     if runtime != _C:
-        _check_tflm(runtime, model, kernels or cmsis_nn, explain)
-        _export_tflm(opened(run, runs_dir, no_wait, allow_code), target, json)
+        _check_tflm(runtime, model, given.get("kernels") or cmsis_nn, explain)
+        _export_tflm(opened(run, runs_dir, no_wait, allow_code), given.get("target"), json)
         return
     plans: list[Program] = []
     try:
         if model is not None:
-            options = override(ExportOptions(), target=target, kernels=kernels)
+            options = override(ExportOptions(), **given)
             announce_fetch(options.kernels, cmsis_nn)
             place = out or Path(f"{model.stem}_c")
             with console.progress("export-c"):
                 report = export_model(model, place, options, cmsis_nn, plans.append)
         else:
             chosen = opened(run, runs_dir, no_wait, allow_code)
-            options = override(run_recipe(chosen).export_c, target=target, kernels=kernels)
+            options = override(run_recipe(chosen).export_c, **given)
             announce_fetch(options.kernels, cmsis_nn)
             with console.progress("export-c"):
                 report = stage(chosen, options, cmsis_nn, plans.append)
@@ -91,7 +90,7 @@ def export_c(
         if explain and not json:
             for plan in plans:
                 render.arena(plan)
-    if kernels not in (None, report.kernels):
+    if given.get("kernels") not in (None, report.kernels):
         console.note(f"{report.target} has no DSP extension: all layers use '{report.kernels}'.")
     console.print_json(report) if json else render.export_c(report)
 

@@ -6,7 +6,9 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
-from snapcli.cli.options import AsJson, Kernels
+from snapcli.cli.flags import about
+from snapcli.cli.options import AsJson
+from snapcli.config import ExportOptions, override
 
 EXAMPLES = (
     "snap models",
@@ -16,11 +18,12 @@ EXAMPLES = (
 
 def models(
     names: Annotated[list[str] | None, typer.Argument(help="Backbones; all.")] = None,
-    kernels: Kernels = None,
+    kernels: Annotated[
+        str, typer.Option(help=about(ExportOptions, "kernels"))
+    ] = ExportOptions.kernels,
     json: AsJson = False,
 ) -> None:
     """Show what every backbone costs, from the compiler."""
-    from snapcli.config import ExportOptions, override
     from snapcli.stages.models import models as stage
 
     with console.progress("models") as on_progress:

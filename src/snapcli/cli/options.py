@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from snapcli.config.device import TARGET_HELP
 from snapcli.runs import DEFAULT_RUNS_DIR
-from snapcli.targets import target_names
 
 RunsDir = Annotated[
     Path,
@@ -29,26 +29,13 @@ AllowCode = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TargetName = Annotated[
     str | None,
-    typer.Option(help=f"{', '.join(target_names())}; what the run's recipe says."),
+    typer.Option(help=f"{TARGET_HELP}  [default: the run's recipe]"),
 ]
 ModelFile = Annotated[
     Path | None, typer.Option("--model", help="Any int8 .tflite, instead of a run.")
 ]
-Kernels = Annotated[
-    str | None, typer.Option(help="snap (the default), reference (plain C) or cmsis-nn.")
-]
 CmsisNn = Annotated[
     Path | None,
     typer.Option("--cmsis-nn", help="Your own copy of CMSIS-NN, instead of the fetched one."),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        exists=True,
-        file_okay=False,
-        resolve_path=True,
-        help="Folder that holds published data sets; else SNAP_DATA_DIR, the cache, a download.",
-    ),
 ]
 RUNS = Path(DEFAULT_RUNS_DIR)

@@ -1,14 +1,11 @@
 """snap quantize"""
 
-from typing import Annotated
-
-import typer
-
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
-from snapcli.config import override
+from snapcli.config import QuantizeOptions, override
 
 EXAMPLES = (
     "snap quantize",
@@ -17,10 +14,9 @@ EXAMPLES = (
 )
 
 
+@takes(QuantizeOptions)
 def quantize(
-    samples: Annotated[
-        int | None, typer.Option(help="Training images that set the activation ranges.")
-    ] = None,
+    given: Given,
     allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
@@ -32,7 +28,7 @@ def quantize(
     from snapcli.stages.quantize import quantize as stage
 
     chosen = opened(run, runs_dir, no_wait, allow_code)
-    options = override(run_recipe(chosen).quantize, samples=samples)
+    options = override(run_recipe(chosen).quantize, **given)
     with console.progress("quantize") as on_progress:
         report = stage(chosen, options, on_progress)
     console.print_json(report) if json else render.quantize(report)

@@ -7,9 +7,10 @@ import typer
 
 from snapcli import console
 from snapcli.cli import render
+from snapcli.cli.flags import Given, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
-from snapcli.cli.options import RUNS, AsJson, CmsisNn, Kernels, ModelFile, RunPath, RunsDir
+from snapcli.cli.options import RUNS, AsJson, CmsisNn, ModelFile, RunPath, RunsDir
 from snapcli.config import VerifyOptions, override
 from snapcli.errors import CheckError, UsageError
 
@@ -21,15 +22,11 @@ EXAMPLES = (
 )
 
 
+@takes(VerifyOptions)
 def verify(
-    target: Annotated[str | None, typer.Option(help="qemu-m4 (the default) or qemu-m7.")] = None,
+    given: Given,
     model: ModelFile = None,
-    kernels: Kernels = None,
     cmsis_nn: CmsisNn = None,
-    inputs: Annotated[
-        int | None, typer.Option(help="How many random inputs; 10 if not given.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the random inputs.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="A .npy file with inputs, instead of random ones.")
     ] = None,
@@ -42,7 +39,7 @@ def verify(
 
     if model is not None and run is not None:
         raise UsageError("--model and --run are two different sources", "Give one of them.")
-    options = override(VerifyOptions(), target=target, kernels=kernels, inputs=inputs, seed=seed)
+    options = override(VerifyOptions(), **given)
     announce_fetch(options.kernels, cmsis_nn)
     with console.progress("verify") as on_progress:
         if model is not None:

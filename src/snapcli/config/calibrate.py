@@ -1,0 +1,131 @@
+"""Options of `snap calibrate`."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from snapcli.config.option import StageOptions, check_range, option
+from snapcli.config.train import WEIGHTS
+from snapcli.errors import ConfigError
+
+MAPS = (
+    *("temperature", "gated", "gated-taps"),
+    *("logistic", "logistic-s", "isotonic", "percentile"),
+)
+NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
+_WITH_THIRD = ("auto", "gated", "gated-taps")
+# Rules of the threshold with the target that each has if none is given.
+THRESHOLDS = {
+    "coverage": 0.9,
+    "budget": 0.1,
+    "risk": 0.05,
+    "false-alarm": 0.05,
+    "f1": 0.0,
+    "youden": 0.0,
+}
+PROMISES = ("risk", "false-alarm")
+
+_MAP, _THRESHOLD, _CONTROLLER = "Score and map", "Threshold", "Controller"
+
+
+@dataclass(frozen=True)
+class CalibrateOptions(StageOptions):
+    """The rules of the threshold: coverage keeps the target's share of clean dev data, budget
+    lets at most that share of all dev data abstain, f1 and youden (which have no target) find
+    errors best; risk and false-alarm promise that at most the target's share of accepted clean
+    inputs are wrong, or of correct ones refused. A target of 0 stands for the rule's own."""
+
+    stage: ClassVar[str] = "calibrate"
+
+    map: str = option(
+        "auto", "From S to U; auto tries them on dev:", one_of=("auto", *MAPS), group=_MAP
+    )
+    third: str = option(
+        NO_THIRD,
+        "Third input of the gated maps (mahalanobis: the distance of the method mahalanobis-full):",
+        one_of=THIRD_INPUTS,
+        group=_MAP,
+    )
+    balanced: bool = option(
+        True,
+        "Fit slopes as if errors were as frequent as hits, or not.",
+        group=_MAP,
+        flag="--balanced/--no-balanced",
+    )
+    weights: str = option(
+        "inverse-variance", "Weights of the taps in S:", one_of=WEIGHTS, group=_MAP
+    )
+    alpha: float = option(
+        0.5, "Share of max-probability, against margin, in m.", low=0.0, high=1.0, group=_MAP
+    )
+    threshold: str = option(
+        "coverage",
+        "Rule of the threshold: coverage, budget, f1, youden; risk or false-alarm, with a promise.",
+        one_of=tuple(THRESHOLDS),
+        group=_THRESHOLD,
+    )
+    target: float = option(
+        0.0,
+        "Share to accept (coverage), to refuse (budget), of errors among the accepted (risk), of "
+        "refused among the correct (false-alarm).",
+        low=0.0,
+        high=1.0,
+        group=_THRESHOLD,
+        shown=", ".join(f"{rule} {share:g}" for rule, share in THRESHOLDS.items() if share),
+    )
+    limit: int = option(
+        1000,
+        "Examples of each corrupted condition and each OOD set that are scored, at most.",
+        low=1,
+        high=1_000_000,
+        group=_MAP,
+        recipe="the data set's",
+        flag=None,
+    )
+    controller: bool = option(
+        False,
+        "Let the threshold follow a budget from input to input, or not.",
+        group=_CONTROLLER,
+        flag="--controller/--static",
+    )
+    budget: float = option(
+        0.1, "Share of a stream that abstains.", low=0.0, high=1.0, group=_CONTROLLER
+    )
+    eta: float = option(
+        0.05,
+        "Weight of the newest decision in the rate.",
+        low=1e-5,
+        high=1.0,
+        group=_CONTROLLER,
+    )
+    kappa: float = option(
+        0.01, "How far the rate moves the threshold.", low=1e-5, high=1.0, group=_CONTROLLER
+    )
+
+    def check_together(self) -> None:
+        if self.third != NO_THIRD and self.map not in _WITH_THIRD:
+            raise ConfigError(
+                f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
+                "Take the map gated or gated-taps, or auto.",
+            )
+        if self.target and not THRESHOLDS[self.threshold]:
+            raise ConfigError(
+                f"the threshold {self.threshold} takes no target", "Leave calibrate.target out."
+            )
+        if self.target and self.promises:
+            name = f"calibrate.target, of threshold {self.threshold},"
+            check_range(name, self.target, 1e-4, 0.99)
+
+    def with_map(self, kind: str) -> "CalibrateOptions":
+        """As these but for the map; one that takes no third input has none."""
+        third = self.third if kind in _WITH_THIRD else NO_THIRD
+        return replace(self, map=kind, third=third)
+
+    @property
+    def promises(self) -> bool:
+        """Whether the threshold's rule needs examples that nothing else has seen."""
+        return self.threshold in PROMISES
+
+    @property
+    def share(self) -> float:
+        """The target, or that of the rule."""
+        return self.target or THRESHOLDS[self.threshold]

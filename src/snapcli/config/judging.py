@@ -1,0 +1,77 @@
+"""Options of the commands that compare methods, and heads at other places."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from snapcli.config.device import kernels_option, target_option
+from snapcli.config.option import StageOptions, option
+
+# Whose scores eval judges: the float model's, the integer reference's, a device's.
+FLOAT, INT8, DEVICE = SOURCES = ("float", "int8", "device")
+ABLATIONS = ("taps", "rank", "head", "quant", "map", "blend", "mode")
+
+_METHODS = "all, single-pass, trained, or names with commas (snap methods lists them)."
+_LIMIT = "Examples of each corruption and each foreign set."
+_REPLICATES = "Draws of the bootstrap."
+_STREAMS = "Test streams of 7,400 frames."
+
+
+@dataclass(frozen=True)
+class TapsOptions(StageOptions):
+    stage: ClassVar[str] = "taps"
+
+    target: str = target_option()
+    kernels: str = kernels_option()
+    per: str = option("flash", "What a tap is paid in:", one_of=("flash", "instructions"))
+    max_flash: float = option(1024.0, "KB of flash that heads and map may take.", low=0.0, high=1e6)
+    max_overhead: float = option(
+        100.0, "Percent of the backbone's instructions that they may add.", low=0.0, high=1e4
+    )
+    limit: int = option(500, "Examples of each corrupted dev condition.", low=1, high=1_000_000)
+
+
+@dataclass(frozen=True)
+class CostOptions(StageOptions):
+    stage: ClassVar[str] = "cost"
+
+    methods: tuple[str, ...] = option((), _METHODS, shown="all but snap with other maps or heads")
+    targets: tuple[str, ...] = option(
+        ("small-mcu", "big-mcu"),
+        "A board or an emulated one, again for another.",
+        flag="--target",
+        repeated=True,
+    )
+    kernels: str = kernels_option()
+
+
+@dataclass(frozen=True)
+class EvalOptions(StageOptions):
+    """None: as in the table that is there, else the default that is shown."""
+
+    stage: ClassVar[str] = "eval"
+
+    methods: tuple[str, ...] = option(("single-pass",), _METHODS)
+    on: tuple[str, ...] = option(
+        (),
+        "float, int8 or device (a played stream), with commas.",
+        one_of=SOURCES,
+        shown="those that the run has",
+    )
+    limit: int | None = option(None, _LIMIT, low=1, high=1_000_000, shown="calibrate's")
+    replicates: int | None = option(None, _REPLICATES, low=10, high=100_000, shown="1000")
+    streams: int | None = option(None, _STREAMS, low=0, high=20, shown="3")
+    anew: bool = option(False, "Throw away the table that is there.")
+
+
+@dataclass(frozen=True)
+class AblateOptions(StageOptions):
+    stage: ClassVar[str] = "ablate"
+
+    kind: str = option(
+        ABLATIONS[0], "What is varied:", one_of=ABLATIONS, shown="required", flag="KIND"
+    )
+    target: str = target_option()
+    kernels: str = kernels_option()
+    limit: int = option(0, _LIMIT, low=0, high=1_000_000, shown="calibrate's")
+    replicates: int = option(1000, _REPLICATES, low=10, high=100_000)
+    streams: int = option(3, _STREAMS, low=0, high=20)

@@ -1,0 +1,309 @@
+"""Options of `snap train`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from snapcli.config.option import SEED_MAX, StageOptions, option
+from snapcli.errors import ConfigError
+
+WEIGHTS = ("uniform", "inverse-variance")
+MINIMAL = "minimal"
+HEADS = ("gaussian", "student-t", "huber", MINIMAL, "lowrank", "mixture")
+MEAN, MEAN_DEVIATION = STATISTICS = ("mean", "mean-deviation")
+JOINT, DETACH, POSTHOC = MODES = ("joint", "detach", "posthoc")
+ADAM, ADAMW, SGD = OPTIMIZERS = ("adam", "adamw", "sgd")
+MAX_TAPS = 5
+# Paper: the final 20 % of the epochs.
+_QAT_SHARE = 0.2
+
+_DATA, _NETWORK, _HEADS, _LOSS, _TRAINING = (
+    *("Data", "Network", "Heads"),
+    *("Loss of the heads", "Training"),
+)
+_RECIPE = "the data set's"
+
+
+@dataclass(frozen=True)
+class TrainOptions(StageOptions):
+    """A head of kind minimal is a Gaussian at the tap in front of the logits, of rank 32."""
+
+    stage: ClassVar[str] = "train"
+
+    dataset: str = option(
+        "digits",
+        "digits, mnist, cifar10, speechcmd, tinyimagenet; or your own: a folder of classes "
+        "(images or .wav), or an .npz.",
+        group=_DATA,
+    )
+    data_dir: str = option(
+        "",
+        "Folder that holds published data sets.",
+        group=_DATA,
+        shown="SNAP_DATA_DIR, the cache or a download",
+        folder=True,
+    )
+    image_size: int = option(
+        0,
+        "Side in pixels that your own images are resized to.",
+        low=8,
+        high=128,
+        unset=0,
+        group=_DATA,
+        shown="as they are",
+    )
+    channels: int = option(
+        0,
+        "1 (grey) or 3 (colour), for your own images.",
+        group=_DATA,
+        shown="as they are",
+    )
+    strict: bool = option(
+        False, "Stop at a broken file of yours instead of skipping it.", group=_DATA
+    )
+    augment: tuple[str, ...] = option(
+        (),
+        "Variations of the training data, in this order, with commas; or none.",
+        group=_DATA,
+        shown="those of the data set's recipe",
+    )
+    backbone: str = option(
+        "",
+        "One of `snap models`, module:function or a .keras file.",
+        group=_NETWORK,
+        shown="one that fits the data",
+        recipe=_RECIPE,
+    )
+    taps: tuple[str, ...] = option(
+        (),
+        "Where the heads are: letters (E, M, M1, M2, P), block names or pairs layer_a:layer_b, "
+        "with commas.",
+        group=_HEADS,
+        shown="M,P",
+    )
+    ranks: tuple[int, ...] = option(
+        (),
+        "Ranks of the projections: one for all taps or one for each, with commas.",
+        low=1,
+        high=256,
+        group=_HEADS,
+        shown="the backbone's",
+    )
+    head: str = option("gaussian", "Likelihood of the heads:", one_of=HEADS, group=_HEADS)
+    nu: float = option(
+        5.0,
+        "degrees of freedom.",
+        low=3.0,
+        high=30.0,
+        only_with=("head", "student-t"),
+        group=_HEADS,
+    )
+    learn_nu: bool = option(
+        False,
+        "learn nu, one for all taps.",
+        only_with=("head", "student-t"),
+        group=_HEADS,
+    )
+    delta: float = option(
+        1.0,
+        "where the loss becomes linear, in standard deviations.",
+        low=0.1,
+        high=10.0,
+        only_with=("head", "huber"),
+        group=_HEADS,
+    )
+    factors: int = option(
+        4,
+        "columns of the matrix that correlates the channels, e.g. 4 or 8.",
+        low=1,
+        high=16,
+        only_with=("head", "lowrank"),
+        group=_HEADS,
+    )
+    components: int = option(
+        2,
+        "Gaussians per tap.",
+        low=2,
+        high=8,
+        only_with=("head", "mixture"),
+        group=_HEADS,
+    )
+    class_mean: bool = option(False, "Give the mean a bias for each predicted class.", group=_HEADS)
+    statistics: str = option(
+        MEAN,
+        "Statistics of a block's channels that the heads predict:",
+        one_of=STATISTICS,
+        group=_HEADS,
+    )
+    mode: str = option(
+        JOINT,
+        "joint: the heads shape the backbone; detach: they do not; posthoc: they are trained "
+        "after it.",
+        one_of=MODES,
+        group=_LOSS,
+    )
+    detach_from: int = option(
+        0,
+        "go on as detach from this epoch, counted from 1.",
+        low=0,
+        high=10_000,
+        only_with=("mode", JOINT),
+        group=_LOSS,
+        shown="never",
+    )
+    epochs: int = option(
+        60,
+        "Passes over the training data; 0: the .keras backbone stays as it is.",
+        low=0,
+        high=10_000,
+        group=_TRAINING,
+        recipe=_RECIPE,
+    )
+    batch_size: int = option(
+        64, "Examples per step.", low=1, high=65_536, group=_TRAINING, recipe=_RECIPE
+    )
+    optimizer: str = option(
+        ADAM, "Optimizer of the backbone:", one_of=OPTIMIZERS, group=_TRAINING, recipe=_RECIPE
+    )
+    learning_rate: float = option(
+        3e-3,
+        "Learning rate of the backbone at its highest.",
+        low=1e-8,
+        high=10.0,
+        group=_TRAINING,
+        recipe=_RECIPE,
+    )
+    warmup: int = option(
+        0,
+        "Epochs over which the learning rate rises linearly; then it falls by a cosine.",
+        low=0,
+        high=10_000,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    decay_to: float = option(
+        0.01,
+        "Share of the highest learning rate at which the cosine ends.",
+        low=0.0,
+        high=1.0,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    weight_decay: float = option(
+        0.0,
+        "Weight decay of the backbone's kernels.",
+        low=0.0,
+        high=10.0,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    clip: float = option(
+        1.0, "Norm that gradients are cut to.", low=1e-6, high=1e6, group=_TRAINING, flag=None
+    )
+    label_smoothing: float = option(
+        0.0,
+        "Share of a label that is spread over all classes.",
+        low=0.0,
+        high=0.9,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    mixup: float = option(
+        0.0,
+        "Alpha of mixup's Beta distribution; 0: no mixup.",
+        low=0.0,
+        high=10.0,
+        group=_TRAINING,
+        flag=None,
+    )
+    head_rate: float = option(
+        3.0,
+        "Learning rate of the heads, as a multiple of the backbone's; they learn with Adam.",
+        low=0.0,
+        high=100.0,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    lambda_ss: float = option(
+        2e-2, "Weight of the heads' loss.", low=0.0, high=10.0, group=_LOSS, recipe=_RECIPE
+    )
+    ramp: int = option(
+        6,
+        "Epochs over which lambda_ss rises to its value.",
+        low=0,
+        high=10_000,
+        group=_LOSS,
+        recipe=_RECIPE,
+    )
+    lambda_reg: float = option(
+        1e-4,
+        "Weight of the penalty that regularizes the heads.",
+        low=0.0,
+        high=10.0,
+        group=_LOSS,
+        flag=None,
+    )
+    adaptive: bool = option(
+        False,
+        "lambda_ss follows the gradients: its own in the backbone stays at 0.05 to 0.2 of the "
+        "classifier's.",
+        only_with=("mode", JOINT),
+        group=_LOSS,
+    )
+    loss_weights: str = option(
+        "uniform",
+        "Weights of the taps, equal or from clean dev data:",
+        one_of=WEIGHTS,
+        group=_LOSS,
+    )
+    ema: float = option(
+        0.0,
+        "Decay of the average of the weights that is kept in the end, e.g. 0.999.",
+        low=0.0,
+        high=0.99999,
+        group=_TRAINING,
+        shown="the last weights",
+    )
+    qat: float = option(
+        0.0,
+        f"Simulate int8 in a last share of the epochs: {_QAT_SHARE} as a flag, any in a recipe.",
+        low=0.0,
+        high=1.0,
+        group=_TRAINING,
+        shown="off",
+        switch=_QAT_SHARE,
+    )
+    frozen: float = option(
+        0.3,
+        "Last share of the epochs in which batch statistics stand still: the heads then fit the "
+        "activations of inference, and E[e] is near 1.",
+        low=0.0,
+        high=1.0,
+        group=_TRAINING,
+        recipe=_RECIPE,
+        flag=None,
+    )
+    seed: int = option(13, "Seed of everything random.", low=0, high=SEED_MAX, group=_TRAINING)
+
+    def check_together(self) -> None:
+        """What would have no effect is refused."""
+        if self.channels not in (0, 1, 3):
+            raise ConfigError(
+                f"train.channels is {self.channels}", "It must be 1 (grey), 3 (colour) or 0."
+            )
+        if self.adaptive and not self.lambda_ss:
+            raise ConfigError("train.adaptive has no lambda_ss to start from", "Give one above 0.")
+        if self.loss_weights != WEIGHTS[0] and self.mode == POSTHOC:
+            raise ConfigError(
+                f"train.loss_weights is {self.loss_weights}", "Post hoc every tap learns by itself."
+            )
+        finished = self.mode == POSTHOC and self.backbone.endswith((".keras", ".h5"))
+        if not self.epochs and (self.qat or not finished):
+            raise ConfigError(
+                "train.epochs is 0",
+                "That is for --mode posthoc on a finished --backbone (.keras), without --qat.",
+            )
