@@ -1,7 +1,7 @@
 """Recipes: what is read, what is refused, what is written."""
 
 import re
-from dataclasses import asdict, fields, replace
+from dataclasses import Field, asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,24 @@ from snapcli.assets import asset_dir
 from snapcli.config import (
     THIRD_INPUTS,
     THRESHOLDS,
+    AblateOptions,
+    AttachOptions,
     BenchOptions,
     CalibrateOptions,
+    CostOptions,
+    EvalOptions,
     ExportOptions,
     QuantizeOptions,
     Recipe,
+    TapsOptions,
     TrainOptions,
+    VerifyOptions,
     dump_recipe,
     load_recipe,
     override,
     recipe_from,
 )
+from snapcli.config.option import StageOptions, default_text, option_of
 from snapcli.errors import ConfigError, UsageError
 
 # Names and paths: what is printable, quotes and backslashes included.
@@ -65,6 +72,17 @@ recipes = st.builds(
 )
 
 
+ALL = (
+    *(TrainOptions, AttachOptions, CalibrateOptions, QuantizeOptions, ExportOptions, BenchOptions),
+    *(EvalOptions, CostOptions, AblateOptions, TapsOptions, VerifyOptions),
+)
+EACH = [(options, f) for options in ALL for f in fields(options)]
+RANGES = [
+    pytest.param(o, f, id=f"{o.stage}.{f.name}") for o, f in EACH if option_of(f).low is not None
+]
+CHOICES = [pytest.param(o, f, id=f"{o.stage}.{f.name}") for o, f in EACH if option_of(f).one_of]
+
+
 def load(text: str, folder: Path, *overrides: str) -> Recipe:
     path = folder / "recipe.toml"
     path.write_text(text)
@@ -85,6 +103,15 @@ def test_the_shipped_recipes_can_be_read() -> None:
     assert "digits" in [path.stem for path in shipped]
     for path in shipped:
         assert load_recipe(path).train.dataset
+
+
+def test_what_shipped_recipes_set_differently_says_so_beside_its_default() -> None:
+    shipped = [load_recipe(path) for path in asset_dir("pipelines").glob("*.toml")]
+    for stage in ("train", "calibrate"):
+        for f in fields(getattr(Recipe(), stage)):
+            values = {getattr(getattr(recipe, stage), f.name) for recipe in shipped}
+            differs = values != {f.default} and f.name not in ("dataset", "seed")
+            assert ("data set's recipe" in default_text(f)) == differs, f.name
 
 
 def test_options_not_named_keep_their_default(tmp_path: Path) -> None:
@@ -208,6 +235,36 @@ def test_a_threshold_without_a_target_has_that_of_its_rule() -> None:
         "risk",
         "false-alarm",
     }
+
+
+@pytest.mark.parametrize(("options", "f"), RANGES)
+def test_no_option_lies_outside_of_its_range(options: type[StageOptions], f: "Field[Any]") -> None:
+    told = option_of(f)
+    low, high = told.low, told.high
+    assert low is not None
+    assert high is not None
+    several = isinstance(f.default, tuple)
+    outside = [high * 1.01 + 1, float("nan")]
+    outside += [low - 1] if low - 1 != told.unset else [low - 2]
+    for value in outside:
+        with pytest.raises(ConfigError, match=rf"{options.stage}\.{f.name} is") as caught:
+            options(**{f.name: (low, value) if several else value})
+        assert "between" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("options", "f"), CHOICES)
+def test_no_option_is_another_than_its_choices(
+    options: type[StageOptions], f: "Field[Any]"
+) -> None:
+    wrong: Any = ("sideways",) if isinstance(f.default, tuple) else "sideways"
+    with pytest.raises(ConfigError, match=f"{f.name} is 'sideways'") as caught:
+        options(**{f.name: wrong})
+    assert ", ".join(option_of(f).one_of) in (caught.value.hint or "")
+
+
+def test_a_value_that_stands_for_none_given_is_no_matter_of_range() -> None:
+    assert TrainOptions(image_size=0).image_size == 0
+    assert EvalOptions(limit=None).limit is None
 
 
 def test_every_default_passes_its_own_checks() -> None:

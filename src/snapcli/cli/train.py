@@ -65,7 +65,7 @@ def train(
     if given.get("taps") == ():
         raise UsageError("no tap given", "Use for example --taps M,P.")
     if resume:
-        asked = [*given, *(["quick"] if quick else []), *(["seeds"] if seeds is not None else [])]
+        asked = [*given, *["quick"] * quick, *["seeds"] * (seeds is not None)]
         report = _resumed(asked, run, runs_dir, no_wait, allow_code)
         console.print_json(report) if json else render.train(report)
         return
@@ -85,7 +85,7 @@ def train(
     console.print_json(reports) if json else render.trained_seeds(reports)
 
 
-def _recipe(given: Given, quick: bool) -> "Recipe":
+def _recipe(given: Given, quick: bool) -> Recipe:
     from dataclasses import replace
 
     from snapcli.data.loading import is_own
@@ -102,7 +102,7 @@ def _recipe(given: Given, quick: bool) -> "Recipe":
     return replace(recipe, train=override(recipe.train, **given))
 
 
-def _trained(recipe: "Recipe", runs_dir: Path) -> "TrainReport":
+def _trained(recipe: Recipe, runs_dir: Path) -> "TrainReport":
     from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.train import check_options
