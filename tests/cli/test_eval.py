@@ -7,7 +7,7 @@ import pytest
 
 from snapcli.cli import render_eval
 from snapcli.metrics.bootstrap import Interval
-from tests.unit.stages.test_eval_report import made_report
+from tests.unit.results.test_eval import made_report
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> str:

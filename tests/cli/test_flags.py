@@ -33,7 +33,7 @@ OPTIONS = [
 class Options(StageOptions):
     stage: ClassVar[str] = "tea"
 
-    cups: int = option(1, "How many.", low=1, high=9)
+    cups: int = option(1, "How many.", limits=(1, 9))
     heat: float = option(0.5, "How hot.")
     leaf: str = option("green", "Which:", one_of=("green", "black"))
     sugar: bool = option(False, "Sweet.")

@@ -64,11 +64,11 @@ def _row(f: "Field[Any]", in_recipe: bool) -> list[str]:
     told = option_of(f)
     flag = f"`{flag_of(f)}`" if told.flag is not None else ""
     default = default_text(f) or ("off" if value_type(f) is bool else "")
-    limits = "" if told.low is None else f"{_number(told.low)} to {_number(told.high)}"
+    limits = " to ".join(_number(end) for end in told.limits or ())
     return [f"`{f.name}`"] * in_recipe + [flag, default, limits, told.text]
 
 
-def _number(end: float | None) -> str:
+def _number(end: float) -> str:
     return f"{end:,}" if isinstance(end, int) else f"{end:g}"
 
 

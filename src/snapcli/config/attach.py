@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from snapcli.config.option import SEED_MAX, StageOptions, option
-
-_DATA, _HEADS = "Data", "Heads"
+from snapcli.config.train import DATA_GROUP, HEADS_GROUP, data_dir_option, ranks_option
 
 
 @dataclass(frozen=True)
 class AttachOptions(StageOptions):
-    """Without a model the run is one that was trained. code_dir: the folder that the modules of
-    data and front_end are imported from."""
+    """Without a model the run is one that was trained."""
 
     stage: ClassVar[str] = "attach"
 
@@ -25,53 +23,42 @@ class AttachOptions(StageOptions):
         "",
         "Inputs like those that the model will see: a folder of images or .wav files, an .npz, "
         "module:function, or a data set of `snap data list`.",
-        group=_DATA,
+        group=DATA_GROUP,
         shown="required",
     )
-    data_dir: str = option(
-        "",
-        "Folder that holds published data sets.",
-        group=_DATA,
-        shown="SNAP_DATA_DIR, the cache or a download",
-        folder=True,
-    )
+    data_dir: str = data_dir_option()
     labels: str = option(
         "",
         "Names of the classes in the order of the model's outputs (with commas, or a .txt), or "
         "the answers (.csv: file, class; .npy: numbers).",
-        group=_DATA,
+        group=DATA_GROUP,
         shown="what the data say",
     )
     front_end: str = option(
         "",
         "How files become inputs: pixels, unit, signed, log-mel, mlperf-kws or module:function.",
-        group=_DATA,
+        group=DATA_GROUP,
         shown="the one that fits the model",
     )
     code_dir: str = option(
-        "", "Folder that your modules are imported from.", group=_DATA, flag=None
+        "",
+        "Folder that the modules of data and front_end are imported from.",
+        group=DATA_GROUP,
+        flag=None,
     )
     taps: tuple[str, ...] = option(
         ("auto",),
         "auto, or tensors (see `snap inspect`) or pairs a:b, with commas.",
-        group=_HEADS,
+        group=HEADS_GROUP,
     )
-    ranks: tuple[int, ...] = option(
-        (),
-        "Ranks of the projections: one for all taps or one for each, with commas.",
-        low=1,
-        high=256,
-        group=_HEADS,
-        shown="32",
-    )
+    ranks: tuple[int, ...] = ranks_option("32")
     augment_dev: bool = option(
-        False, "Our corruptions stand in for a shift of the inputs.", group=_DATA
+        False, "Our corruptions stand in for a shift of the inputs.", group=DATA_GROUP
     )
     max_overhead: float = option(
         2.0,
         "Percent of the model's instructions that taps of auto may add.",
-        low=0.0,
-        high=1e4,
-        group=_HEADS,
+        limits=(0.0, 1e4),
+        group=HEADS_GROUP,
     )
-    seed: int = option(13, "Seed of everything random.", low=0, high=SEED_MAX, group=_HEADS)
+    seed: int = option(13, "Seed of everything random.", limits=(0, SEED_MAX), group=HEADS_GROUP)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from snapcli.config.option import StageOptions, check_range, option
+from snapcli.config.option import StageOptions, check_limits, option
 from snapcli.config.train import WEIGHTS
 from snapcli.errors import ConfigError
 
@@ -55,7 +55,7 @@ class CalibrateOptions(StageOptions):
         "inverse-variance", "Weights of the taps in S:", one_of=WEIGHTS, group=_MAP
     )
     alpha: float = option(
-        0.5, "Share of max-probability, against margin, in m.", low=0.0, high=1.0, group=_MAP
+        0.5, "Share of max-probability, against margin, in m.", limits=(0.0, 1.0), group=_MAP
     )
     threshold: str = option(
         "coverage",
@@ -67,16 +67,14 @@ class CalibrateOptions(StageOptions):
         0.0,
         "Share to accept (coverage), to refuse (budget), of errors among the accepted (risk), of "
         "refused among the correct (false-alarm).",
-        low=0.0,
-        high=1.0,
+        limits=(0.0, 1.0),
         group=_THRESHOLD,
         shown=", ".join(f"{rule} {share:g}" for rule, share in THRESHOLDS.items() if share),
     )
     limit: int = option(
         1000,
         "Examples of each corrupted condition and each OOD set that are scored, at most.",
-        low=1,
-        high=1_000_000,
+        limits=(1, 1_000_000),
         group=_MAP,
         recipe="the data set's",
         flag=None,
@@ -88,17 +86,13 @@ class CalibrateOptions(StageOptions):
         flag="--controller/--static",
     )
     budget: float = option(
-        0.1, "Share of a stream that abstains.", low=0.0, high=1.0, group=_CONTROLLER
+        0.1, "Share of a stream that abstains.", limits=(0.0, 1.0), group=_CONTROLLER
     )
     eta: float = option(
-        0.05,
-        "Weight of the newest decision in the rate.",
-        low=1e-5,
-        high=1.0,
-        group=_CONTROLLER,
+        0.05, "Weight of the newest decision in the rate.", limits=(1e-5, 1.0), group=_CONTROLLER
     )
     kappa: float = option(
-        0.01, "How far the rate moves the threshold.", low=1e-5, high=1.0, group=_CONTROLLER
+        0.01, "How far the rate moves the threshold.", limits=(1e-5, 1.0), group=_CONTROLLER
     )
 
     def check_together(self) -> None:
@@ -113,7 +107,7 @@ class CalibrateOptions(StageOptions):
             )
         if self.target and self.promises:
             name = f"calibrate.target, of threshold {self.threshold},"
-            check_range(name, self.target, 1e-4, 0.99)
+            check_limits(name, self.target, (1e-4, 0.99))
 
     def with_map(self, kind: str) -> "CalibrateOptions":
         """As these but for the map; one that takes no third input has none."""

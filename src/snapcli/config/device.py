@@ -30,7 +30,7 @@ class QuantizeOptions(StageOptions):
     stage: ClassVar[str] = "quantize"
 
     samples: int = option(
-        500, "Training images that set the activation ranges.", low=1, high=100_000
+        500, "Training images that set the activation ranges.", limits=(1, 100_000)
     )
 
 
@@ -50,8 +50,8 @@ class VerifyOptions(StageOptions):
 
     target: str = option(DEFAULT_TARGET, "Emulated board: qemu-m4 or qemu-m7.")
     kernels: str = kernels_option(recipe="")
-    inputs: int = option(10, "Random inputs to compare.", low=1, high=10_000)
-    seed: int = option(0, "Seed of the random inputs.", low=0, high=SEED_MAX)
+    inputs: int = option(10, "Random inputs to compare.", limits=(1, 10_000))
+    seed: int = option(0, "Seed of the random inputs.", limits=(0, SEED_MAX))
 
 
 @dataclass(frozen=True)
@@ -63,32 +63,28 @@ class BenchOptions(StageOptions):
     inputs: int = option(
         500,
         "Inferences to time and to check.",
-        low=1,
-        high=100_000,
+        limits=(1, 100_000),
         group="Timing",
         shown="500; on a board 1000",
     )
     warmup: int = option(
         5,
         "Inferences before the timed ones.",
-        low=0,
-        high=100_000,
+        limits=(0, 100_000),
         group="Timing",
         shown="5; on a board 100",
     )
     board_inputs: int = option(
         1000,
         "Inferences to time and to check on a board.",
-        low=1,
-        high=100_000,
+        limits=(1, 100_000),
         group="Timing",
         flag=None,
     )
     board_warmup: int = option(
         100,
         "Inferences before the timed ones on a board.",
-        low=0,
-        high=100_000,
+        limits=(0, 100_000),
         group="Timing",
         flag=None,
     )

@@ -23,11 +23,11 @@ class TapsOptions(StageOptions):
     target: str = target_option()
     kernels: str = kernels_option()
     per: str = option("flash", "What a tap is paid in:", one_of=("flash", "instructions"))
-    max_flash: float = option(1024.0, "KB of flash that heads and map may take.", low=0.0, high=1e6)
+    max_flash: float = option(1024.0, "KB of flash that heads and map may take.", limits=(0.0, 1e6))
     max_overhead: float = option(
-        100.0, "Percent of the backbone's instructions that they may add.", low=0.0, high=1e4
+        100.0, "Percent of the backbone's instructions that they may add.", limits=(0.0, 1e4)
     )
-    limit: int = option(500, "Examples of each corrupted dev condition.", low=1, high=1_000_000)
+    limit: int = option(500, "Examples of each corrupted dev condition.", limits=(1, 1_000_000))
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class EvalOptions(StageOptions):
         one_of=SOURCES,
         shown="those that the run has",
     )
-    limit: int | None = option(None, _LIMIT, low=1, high=1_000_000, shown="calibrate's")
-    replicates: int | None = option(None, _REPLICATES, low=10, high=100_000, shown="1000")
-    streams: int | None = option(None, _STREAMS, low=0, high=20, shown="3")
+    limit: int | None = option(None, _LIMIT, limits=(1, 1_000_000), shown="calibrate's")
+    replicates: int | None = option(None, _REPLICATES, limits=(10, 100_000), shown="1000")
+    streams: int | None = option(None, _STREAMS, limits=(0, 20), shown="3")
     anew: bool = option(False, "Throw away the table that is there.")
 
 
@@ -72,6 +72,6 @@ class AblateOptions(StageOptions):
     )
     target: str = target_option()
     kernels: str = kernels_option()
-    limit: int = option(0, _LIMIT, low=0, high=1_000_000, shown="calibrate's")
-    replicates: int = option(1000, _REPLICATES, low=10, high=100_000)
-    streams: int = option(3, _STREAMS, low=0, high=20)
+    limit: int = option(0, _LIMIT, limits=(0, 1_000_000), shown="calibrate's")
+    replicates: int = option(1000, _REPLICATES, limits=(10, 100_000))
+    streams: int = option(3, _STREAMS, limits=(0, 20))

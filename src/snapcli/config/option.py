@@ -18,8 +18,8 @@ class Option:
     """What a field of a class of options says about itself, in words for users.
 
     help: one sentence; the choices of one_of are listed behind a colon at its end.
-    low, high: both ends of the range, both allowed; of each item where there are several.
-    unset: a value outside of the range that stands for "not given".
+    limits: lowest and highest value, both allowed; of each item where there are several.
+    unset: a value outside of the limits that stands for "not given".
     only_with: another option and the value of it without which this one has no effect.
     group: heading in the help. shown: the default in words, where its value says too little.
     recipe: whose recipe comes before the default, "the data set's" or "the run's".
@@ -28,8 +28,7 @@ class Option:
     repeated: the flag takes one name and may be given again, instead of names with commas."""
 
     help: str
-    low: float | None = None
-    high: float | None = None
+    limits: tuple[float, float] | None = None
     one_of: tuple[str, ...] = ()
     unset: float | None = None
     only_with: tuple[str, str] | None = None
@@ -112,8 +111,8 @@ class StageOptions:
         for value in given if isinstance(given, tuple) else (given,):
             if value is None or value == told.unset:
                 continue
-            if told.low is not None and told.high is not None:
-                check_range(name, value, told.low, told.high)
+            if told.limits:
+                check_limits(name, value, told.limits)
             if told.one_of and value not in told.one_of:
                 choices = ", ".join(told.one_of)
                 raise ConfigError(f"{name} is '{value}'", f"It must be one of {choices}.")
@@ -124,8 +123,9 @@ class StageOptions:
                 raise ConfigError(f"{name} is for --{other} {wanted}", f"It is {found} now.")
 
 
-def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Raises ConfigError for a value outside of the range, and for nan."""
+def check_limits(name: str, value: float, limits: tuple[float, float]) -> None:
+    """Raises ConfigError for a value outside of them, and for nan."""
+    low, high = limits
     if not low <= value <= high:
-        ends = (f"{end:g}" if isinstance(end, float) else str(end) for end in (low, high))
+        ends = (f"{end:g}" if isinstance(end, float) else str(end) for end in limits)
         raise ConfigError(f"{name} is {value}", f"It must lie between {' and '.join(ends)}.")

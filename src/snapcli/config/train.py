@@ -1,7 +1,7 @@
 """Options of `snap train`."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from snapcli.config.option import SEED_MAX, StageOptions, option
 from snapcli.errors import ConfigError
@@ -16,11 +16,29 @@ MAX_TAPS = 5
 # Paper: the final 20 % of the epochs.
 _QAT_SHARE = 0.2
 
-_DATA, _NETWORK, _HEADS, _LOSS, _TRAINING = (
-    *("Data", "Network", "Heads"),
-    *("Loss of the heads", "Training"),
-)
+DATA_GROUP, HEADS_GROUP = "Data", "Heads"
+_NETWORK, _LOSS, _TRAINING = "Network", "Loss of the heads", "Training"
 _RECIPE = "the data set's"
+
+
+def data_dir_option() -> Any:
+    return option(
+        "",
+        "Folder that holds published data sets.",
+        group=DATA_GROUP,
+        shown="SNAP_DATA_DIR, the cache or a download",
+        folder=True,
+    )
+
+
+def ranks_option(shown: str) -> Any:
+    return option(
+        (),
+        "Ranks of the projections: one for all taps or one for each, with commas.",
+        limits=(1, 256),
+        group=HEADS_GROUP,
+        shown=shown,
+    )
 
 
 @dataclass(frozen=True)
@@ -33,37 +51,27 @@ class TrainOptions(StageOptions):
         "digits",
         "digits, mnist, cifar10, speechcmd, tinyimagenet; or your own: a folder of classes "
         "(images or .wav), or an .npz.",
-        group=_DATA,
+        group=DATA_GROUP,
     )
-    data_dir: str = option(
-        "",
-        "Folder that holds published data sets.",
-        group=_DATA,
-        shown="SNAP_DATA_DIR, the cache or a download",
-        folder=True,
-    )
+    data_dir: str = data_dir_option()
     image_size: int = option(
         0,
         "Side in pixels that your own images are resized to.",
-        low=8,
-        high=128,
+        limits=(8, 128),
         unset=0,
-        group=_DATA,
+        group=DATA_GROUP,
         shown="as they are",
     )
     channels: int = option(
-        0,
-        "1 (grey) or 3 (colour), for your own images.",
-        group=_DATA,
-        shown="as they are",
+        0, "1 (grey) or 3 (colour), for your own images.", group=DATA_GROUP, shown="as they are"
     )
     strict: bool = option(
-        False, "Stop at a broken file of yours instead of skipping it.", group=_DATA
+        False, "Stop at a broken file of yours instead of skipping it.", group=DATA_GROUP
     )
     augment: tuple[str, ...] = option(
         (),
         "Variations of the training data, in this order, with commas; or none.",
-        group=_DATA,
+        group=DATA_GROUP,
         shown="those of the data set's recipe",
     )
     backbone: str = option(
@@ -77,62 +85,46 @@ class TrainOptions(StageOptions):
         (),
         "Where the heads are: letters (E, M, M1, M2, P), block names or pairs layer_a:layer_b, "
         "with commas.",
-        group=_HEADS,
+        group=HEADS_GROUP,
         shown="M,P",
     )
-    ranks: tuple[int, ...] = option(
-        (),
-        "Ranks of the projections: one for all taps or one for each, with commas.",
-        low=1,
-        high=256,
-        group=_HEADS,
-        shown="the backbone's",
-    )
-    head: str = option("gaussian", "Likelihood of the heads:", one_of=HEADS, group=_HEADS)
+    ranks: tuple[int, ...] = ranks_option("the backbone's")
+    head: str = option("gaussian", "Likelihood of the heads:", one_of=HEADS, group=HEADS_GROUP)
     nu: float = option(
         5.0,
         "degrees of freedom.",
-        low=3.0,
-        high=30.0,
+        limits=(3.0, 30.0),
         only_with=("head", "student-t"),
-        group=_HEADS,
+        group=HEADS_GROUP,
     )
     learn_nu: bool = option(
-        False,
-        "learn nu, one for all taps.",
-        only_with=("head", "student-t"),
-        group=_HEADS,
+        False, "learn nu, one for all taps.", only_with=("head", "student-t"), group=HEADS_GROUP
     )
     delta: float = option(
         1.0,
         "where the loss becomes linear, in standard deviations.",
-        low=0.1,
-        high=10.0,
+        limits=(0.1, 10.0),
         only_with=("head", "huber"),
-        group=_HEADS,
+        group=HEADS_GROUP,
     )
     factors: int = option(
         4,
         "columns of the matrix that correlates the channels, e.g. 4 or 8.",
-        low=1,
-        high=16,
+        limits=(1, 16),
         only_with=("head", "lowrank"),
-        group=_HEADS,
+        group=HEADS_GROUP,
     )
     components: int = option(
-        2,
-        "Gaussians per tap.",
-        low=2,
-        high=8,
-        only_with=("head", "mixture"),
-        group=_HEADS,
+        2, "Gaussians per tap.", limits=(2, 8), only_with=("head", "mixture"), group=HEADS_GROUP
     )
-    class_mean: bool = option(False, "Give the mean a bias for each predicted class.", group=_HEADS)
+    class_mean: bool = option(
+        False, "Give the mean a bias for each predicted class.", group=HEADS_GROUP
+    )
     statistics: str = option(
         MEAN,
         "Statistics of a block's channels that the heads predict:",
         one_of=STATISTICS,
-        group=_HEADS,
+        group=HEADS_GROUP,
     )
     mode: str = option(
         JOINT,
@@ -144,8 +136,7 @@ class TrainOptions(StageOptions):
     detach_from: int = option(
         0,
         "go on as detach from this epoch, counted from 1.",
-        low=0,
-        high=10_000,
+        limits=(0, 10_000),
         only_with=("mode", JOINT),
         group=_LOSS,
         shown="never",
@@ -153,13 +144,12 @@ class TrainOptions(StageOptions):
     epochs: int = option(
         60,
         "Passes over the training data; 0: the .keras backbone stays as it is.",
-        low=0,
-        high=10_000,
+        limits=(0, 10_000),
         group=_TRAINING,
         recipe=_RECIPE,
     )
     batch_size: int = option(
-        64, "Examples per step.", low=1, high=65_536, group=_TRAINING, recipe=_RECIPE
+        64, "Examples per step.", limits=(1, 65_536), group=_TRAINING, recipe=_RECIPE
     )
     optimizer: str = option(
         ADAM, "Optimizer of the backbone:", one_of=OPTIMIZERS, group=_TRAINING, recipe=_RECIPE
@@ -167,16 +157,14 @@ class TrainOptions(StageOptions):
     learning_rate: float = option(
         3e-3,
         "Learning rate of the backbone at its highest.",
-        low=1e-8,
-        high=10.0,
+        limits=(1e-8, 10.0),
         group=_TRAINING,
         recipe=_RECIPE,
     )
     warmup: int = option(
         0,
         "Epochs over which the learning rate rises linearly; then it falls by a cosine.",
-        low=0,
-        high=10_000,
+        limits=(0, 10_000),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
@@ -184,8 +172,7 @@ class TrainOptions(StageOptions):
     decay_to: float = option(
         0.01,
         "Share of the highest learning rate at which the cosine ends.",
-        low=0.0,
-        high=1.0,
+        limits=(0.0, 1.0),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
@@ -193,20 +180,18 @@ class TrainOptions(StageOptions):
     weight_decay: float = option(
         0.0,
         "Weight decay of the backbone's kernels.",
-        low=0.0,
-        high=10.0,
+        limits=(0.0, 10.0),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
     )
     clip: float = option(
-        1.0, "Norm that gradients are cut to.", low=1e-6, high=1e6, group=_TRAINING, flag=None
+        1.0, "Norm that gradients are cut to.", limits=(1e-6, 1e6), group=_TRAINING, flag=None
     )
     label_smoothing: float = option(
         0.0,
         "Share of a label that is spread over all classes.",
-        low=0.0,
-        high=0.9,
+        limits=(0.0, 0.9),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
@@ -214,36 +199,32 @@ class TrainOptions(StageOptions):
     mixup: float = option(
         0.0,
         "Alpha of mixup's Beta distribution; 0: no mixup.",
-        low=0.0,
-        high=10.0,
+        limits=(0.0, 10.0),
         group=_TRAINING,
         flag=None,
     )
     head_rate: float = option(
         3.0,
         "Learning rate of the heads, as a multiple of the backbone's; they learn with Adam.",
-        low=0.0,
-        high=100.0,
+        limits=(0.0, 100.0),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
     )
     lambda_ss: float = option(
-        2e-2, "Weight of the heads' loss.", low=0.0, high=10.0, group=_LOSS, recipe=_RECIPE
+        2e-2, "Weight of the heads' loss.", limits=(0.0, 10.0), group=_LOSS, recipe=_RECIPE
     )
     ramp: int = option(
         6,
         "Epochs over which lambda_ss rises to its value.",
-        low=0,
-        high=10_000,
+        limits=(0, 10_000),
         group=_LOSS,
         recipe=_RECIPE,
     )
     lambda_reg: float = option(
         1e-4,
         "Weight of the penalty that regularizes the heads.",
-        low=0.0,
-        high=10.0,
+        limits=(0.0, 10.0),
         group=_LOSS,
         flag=None,
     )
@@ -255,24 +236,19 @@ class TrainOptions(StageOptions):
         group=_LOSS,
     )
     loss_weights: str = option(
-        "uniform",
-        "Weights of the taps, equal or from clean dev data:",
-        one_of=WEIGHTS,
-        group=_LOSS,
+        "uniform", "Weights of the taps, equal or from clean dev data:", one_of=WEIGHTS, group=_LOSS
     )
     ema: float = option(
         0.0,
         "Decay of the average of the weights that is kept in the end, e.g. 0.999.",
-        low=0.0,
-        high=0.99999,
+        limits=(0.0, 0.99999),
         group=_TRAINING,
         shown="the last weights",
     )
     qat: float = option(
         0.0,
         f"Simulate int8 in a last share of the epochs: {_QAT_SHARE} as a flag, any in a recipe.",
-        low=0.0,
-        high=1.0,
+        limits=(0.0, 1.0),
         group=_TRAINING,
         shown="off",
         switch=_QAT_SHARE,
@@ -281,13 +257,12 @@ class TrainOptions(StageOptions):
         0.3,
         "Last share of the epochs in which batch statistics stand still: the heads then fit the "
         "activations of inference, and E[e] is near 1.",
-        low=0.0,
-        high=1.0,
+        limits=(0.0, 1.0),
         group=_TRAINING,
         recipe=_RECIPE,
         flag=None,
     )
-    seed: int = option(13, "Seed of everything random.", low=0, high=SEED_MAX, group=_TRAINING)
+    seed: int = option(13, "Seed of everything random.", limits=(0, SEED_MAX), group=_TRAINING)
 
     def check_together(self) -> None:
         """What would have no effect is refused."""
