@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from snapcli.assets import asset_dir
-from snapcli.config import Recipe, TrainOptions, load_recipe
-from snapcli.data.loading import NAMES
+from snapcli.config import DATASETS, Recipe, TrainOptions, load_recipe
 from snapcli.errors import UsageError
 from snapcli.models import BACKBONES, load_backbone
 from snapcli.models.backbone import with_default_taps
@@ -20,14 +19,14 @@ RECIPES = sorted(asset_dir("pipelines").glob("*.toml"))
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_names_things_that_exist(path: Path) -> None:
     recipe = load_recipe(path)
-    assert path.stem.removesuffix("-quick") == recipe.train.dataset in NAMES
+    assert path.stem.removesuffix("-quick") == recipe.train.dataset in DATASETS
     assert recipe.train.backbone in BACKBONES
     options = with_default_taps(recipe.train)
     assert len(load_backbone(recipe.train.backbone).taps(options.taps, options.ranks)) == 2
     assert load_target(recipe.export_c.target).emulator
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != "digits"])
 def test_the_quick_variant_is_the_shorter_one(name: str) -> None:
     whole, quick = (recipe_for(name, quick=quick).train for quick in (False, True))
     assert whole.dataset == quick.dataset == name

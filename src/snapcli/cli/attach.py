@@ -11,6 +11,7 @@ from snapcli.cli.flags import Given, about, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, RunsDir
 from snapcli.config import (
+    DATASETS,
     THRESHOLDS,
     AttachOptions,
     CalibrateOptions,
@@ -106,7 +107,6 @@ def attach(
 
 def _placed(name: str) -> str:
     """Later commands find a file from wherever they are typed; a data set's name is no file."""
-    from snapcli.data.loading import NAMES
 
     path = Path(name).expanduser()
-    return str(path.resolve()) if name and name not in NAMES and path.exists() else name
+    return str(path.resolve()) if name and name not in DATASETS and path.exists() else name

@@ -37,6 +37,7 @@ from snapcli.config.recipe import Recipe, dump_recipe, load_recipe, override, re
 from snapcli.config.train import (
     ADAM,
     ADAMW,
+    DATASETS,
     DETACH,
     HEADS,
     JOINT,

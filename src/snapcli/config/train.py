@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from snapcli.config.option import SEED_MAX, StageOptions, option
 from snapcli.errors import ConfigError
 
+# Those that have a module in data/sets/.
+DATASETS = ("digits", "mnist", "cifar10", "speechcmd", "tinyimagenet")
 WEIGHTS = ("uniform", "inverse-variance")
 MINIMAL = "minimal"
 HEADS = ("gaussian", "student-t", "huber", MINIMAL, "lowrank", "mixture")
@@ -49,8 +51,7 @@ class TrainOptions(StageOptions):
 
     dataset: str = option(
         "digits",
-        "digits, mnist, cifar10, speechcmd, tinyimagenet; or your own: a folder of classes "
-        "(images or .wav), or an .npz.",
+        f"{', '.join(DATASETS)}; or your own: a folder of classes (images or .wav), or an .npz.",
         group=DATA_GROUP,
     )
     data_dir: str = data_dir_option()

@@ -6,26 +6,23 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
-from snapcli.config import TrainOptions
+from snapcli.config import DATASETS, TrainOptions
 from snapcli.data.dataset import Dataset
 from snapcli.data.files.store import VARIABLE, open_store
 from snapcli.data.request import Request
 from snapcli.errors import ConfigError, UsageError, suggestion
 from snapcli.progress import OnProgress, silent
 
-# A module per data set: what one needs is imported when it is loaded.
-NAMES = ("digits", "mnist", "cifar10", "speechcmd", "tinyimagenet")
-
 
 def is_own(name: str) -> bool:
     """Whether a data set is a user's own: a folder or an .npz."""
-    return name not in NAMES and Path(name).expanduser().exists()
+    return name not in DATASETS and Path(name).expanduser().exists()
 
 
 def data_dir_of(name: str, data_dir: str) -> str:
     """Where a run's data are to be looked for by later commands, wherever they are typed; name:
     of the data set, data_dir: as it was given."""
-    if name == "digits" or name not in NAMES:
+    if name == "digits" or name not in DATASETS:
         return ""
     named = data_dir or os.environ.get(VARIABLE) or ""
     return str(Path(named).expanduser().resolve()) if named else ""
@@ -33,11 +30,11 @@ def data_dir_of(name: str, data_dir: str) -> str:
 
 def check_dataset(name: str) -> None:
     """Raises UsageError for what load_dataset would not know."""
-    if name in NAMES or is_own(name):
+    if name in DATASETS or is_own(name):
         return
     if "/" in name or name.endswith(".npz"):
         raise UsageError(f"there is no {name}", "Give a folder with one folder per class, or .npz.")
-    raise UsageError(f"unknown data set '{name}'", suggestion(name, (*NAMES, "PATH")))
+    raise UsageError(f"unknown data set '{name}'", suggestion(name, (*DATASETS, "PATH")))
 
 
 def load_dataset(options: TrainOptions, on_progress: OnProgress = silent) -> Dataset:

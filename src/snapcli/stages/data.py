@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from snapcli.config import TrainOptions
+from snapcli.config import DATASETS, TrainOptions
 from snapcli.data import load_dataset
 from snapcli.data.files.catalogue import COMPANIONS, SOURCES, Source, source_named
 from snapcli.data.files.store import Store, open_store
-from snapcli.data.loading import NAMES
 from snapcli.errors import CheckError, UsageError
 from snapcli.progress import OnProgress, silent
 from snapcli.runs import disk_errors, sha256, whole_file
@@ -122,7 +121,7 @@ def verify(
         if not source.files:
             files.append(FileCheck(source.name, place.name, "unpacked"))
     here = {check.source for check in files}
-    readable = [name for name in NAMES if name in here]
+    readable = [name for name in DATASETS if name in here]
     if "speechcmd-v1" in here and "speechcmd" not in here:
         readable.append("speechcmd")
     loaded = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from snapcli.config import AttachOptions
+from snapcli.config import DATASETS, AttachOptions
 from snapcli.data.content import Content
 from snapcli.data.corruptions import COMMON
 from snapcli.data.corruptions.speech import speech_corruptions
@@ -15,7 +15,6 @@ from snapcli.data.dataset import Dataset, Raw, as_real
 from snapcli.data.files.features import hash_of
 from snapcli.data.front_ends import FrontEnd, check_inputs, front_end_for, real_inputs
 from snapcli.data.images.sides import SIDES
-from snapcli.data.loading import NAMES
 from snapcli.data.sound.clips import Noise
 from snapcli.data.splits import divided
 from snapcli.data.user.finished_arrays import arrays_of_file, arrays_of_function, from_arrays
@@ -39,7 +38,7 @@ def load_given(options: AttachOptions, wanted: Wanted, on_progress: OnProgress =
     function returns) are the same."""
     look_in(options.code_dir)
     labels = read_labels(options.labels, wanted.classes)
-    if options.data in NAMES:
+    if options.data in DATASETS:
         dataset = from_name(options, wanted, labels, on_progress)
         front_end = front_end_for(options.front_end, dataset.train.x, wanted)
     else:
@@ -82,7 +81,7 @@ def _content(
         return given, from_arrays(arrays_of_function(given), given, wanted, labels, as_given)
     if "/" in given or "." in given:
         raise UsageError(f"there is no {given}", _FORMS)
-    hint = suggestion(given, (*NAMES, "PATH", "module:function")) if given else _FORMS
+    hint = suggestion(given, (*DATASETS, "PATH", "module:function")) if given else _FORMS
     raise UsageError(f"unknown data '{given}'", hint)
 
 
