@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills together lint format \
+.PHONY: help demo unit test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills together lint format \
 	setup tools browser clean
 
 help: ## Show this list.
@@ -14,6 +14,9 @@ help: ## Show this list.
 
 demo: setup ## Train, calibrate, quantize, export, build, flash and bench the digits.
 	@$(SNAP) demo
+
+unit: setup ## Run the unit tests that are not marked slow: under two minutes.
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile -m "not slow" tests/unit
 
 # A file stays in one process, which makes its fixtures once; the slow files come first as it is.
 test: setup browser ## Run the tests, in two processes.

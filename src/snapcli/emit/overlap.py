@@ -4,6 +4,15 @@ Every kernel here writes its output from the first byte to the last and reads it
 order too. So the output may start `slack` bytes before the input and overwrite what has been
 read: slack is the most by which the end of what is written runs ahead of the first byte that
 is still to be read. None: the kernel does not allow it.
+
+Worked example: a 3x3 depthwise layer of one channel over 4x4 positions, padded by one. The output
+at row 2, column 2 has the index 10; the input at row 1, column 1, index 5, is still needed for it.
+So what is written runs ahead by a row and a position:
+
+>>> out = np.arange(16)
+>>> needed = np.maximum(out // 4 - 1, 0) * 4 + np.maximum(out % 4 - 1, 0)
+>>> int(np.max(out - needed))
+5
 """
 
 import numpy as np

@@ -314,7 +314,18 @@ def _bias_of(
 def _blocks(
     weights: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.int32]
 ) -> SnapnnMatrix:
-    """Pairs of channels, groups of four inputs."""
+    """Pairs of channels, groups of four inputs.
+
+    Worked example: channels a and b with the weights 1 2 3 4 and 5 6 7 8. Behind both biases stand
+    the even inputs of both in turns, then the odd ones, so that SXTB16 of a word gives the inputs 0
+    and 2 of a, and of the same word turned by a byte those of b; then multiplier, rounding and
+    shift of each.
+
+    >>> weights = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.int8)
+    >>> bias, scales = np.array([9, 10], np.int32), np.array([[11, 12, 13], [14, 15, 16]], np.int32)
+    >>> [hex(word) for word in _blocks(weights, bias, scales).words]
+    ['0x9', '0xa', '0x7030501', '0x8040602', '0xb', '0xc', '0xd', '0xe', '0xf', '0x10']
+    """
     channels, inputs = weights.shape
     pairs, groups = -(-channels // 2), -(-inputs // 4)
     padded = np.zeros((2 * pairs, 4 * groups), np.int8)
@@ -342,7 +353,12 @@ def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.in
 
 
 def _in_turns(a: NDArray[np.int8], b: NDArray[np.int8]) -> Words:
-    """Rows of two matrices [rows, inputs]: bytes a0 b0 a1 b1 of two inputs make a word."""
+    """Rows of two matrices [rows, inputs]: bytes a0 b0 a1 b1 of two inputs make a word.
+
+    >>> a, b = np.array([[1, 2]], np.int8), np.array([[3, 4]], np.int8)
+    >>> [hex(word) for word in _in_turns(a, b)]  # the lowest byte comes first
+    ['0x4020301']
+    """
     rows, inputs = a.shape
     padded = np.zeros((2, rows, inputs + inputs % 2), np.int8)
     padded[:, :, :inputs] = (a, b)

@@ -3,6 +3,16 @@
 Two buffers that are alive together lie apart, with one exception: a target may run into a
 source that dies with the step that computes it, if it starts `slack` bytes before it. The kernel
 then has read every byte of the source before it writes there.
+
+Worked example: step 0 computes y of x, step 1 computes z of y. Apart, x and y take 32 bytes; z
+then lies where x was. If y may run into x from 8 bytes before it on, 24 are enough:
+
+>>> x, y, z = Buffer("x", 16, 0, 0), Buffer("y", 16, 0, 1), Buffer("z", 8, 1, 1)
+>>> plan_arena([x, y, z]).arena_bytes
+32
+>>> plan = plan_arena([x, y, z], slack={("y", "x"): 8})
+>>> plan.arena_bytes, plan.offsets["x"] - plan.offsets["y"]
+(24, 8)
 """
 
 from collections.abc import Iterable, Mapping

@@ -38,6 +38,14 @@ class GatedMap:
 
     A gate speaks only above theta, the usual range on clean data; where all are closed,
     confidence alone ranks. Without gates, b0 = 0 and b2 = 1 it is 1 - max p.
+
+    Worked example, for two answers with p = 0.9. The usual surprise, ln S = 0.3, is below theta and
+    leaves 1 - p; the other, ln S = 1.5, adds 2 (1.5 - 0.5) to the error logit of -2.2:
+
+    >>> u = GatedMap("gated", b0=0.0, b2=1.0, gates=(Gate(SCORE, slope=2.0, theta=0.5),))
+    >>> score, error_logit = np.exp([0.3, 1.5]), np.full(2, np.log(0.1 / 0.9))
+    >>> u(Features(score, error_logit, doubt=error_logit, surprisal=score[:, None])).round(2)
+    array([0.1 , 0.45])
     """
 
     kind: str
