@@ -811,8 +811,8 @@ static uint32_t run_budget_q24(const struct test_case *c, void **result)
     return 3 * c->bytes[1];
 }
 
-/* The number of a kernel in a case file is its place here; KERNELS of
- * tests/golden/c_runner.py is the same list. */
+/* The number of a kernel in a case file is its place here; tests/golden/c_runner.py reads
+ * this list. */
 static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_requantize,
     run_conv_s8,

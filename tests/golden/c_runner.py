@@ -1,5 +1,6 @@
 """Builds firmware/test/runner.c and feeds it golden cases; the format is described there."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -8,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from snapcli.targets.cores import CORES
+
 FIRMWARE = Path(__file__).parents[2] / "firmware"
-SOURCES = [*sorted((FIRMWARE / "snapuq" / "src").glob("*.c")), FIRMWARE / "test" / "runner.c"]
+RUNNER = FIRMWARE / "test" / "runner.c"
+SOURCES = [*sorted((FIRMWARE / "snapuq" / "src").glob("*.c")), RUNNER]
 FLAGS = [
     "-std=c11",
     "-Wall",
@@ -19,52 +23,8 @@ FLAGS = [
     f"-I{FIRMWARE / 'snapuq' / 'include'}",
 ]
 
-# The number of a kernel is its place here; kernels[] of runner.c is the same list.
-KERNELS = [
-    "requantize",
-    "conv_s8",
-    "depthwise_conv_s8",
-    "fully_connected_s8",
-    "mean_s8",
-    "average_pool_s8",
-    "max_pool_s8",
-    "add_s8",
-    "conv_add_s8",
-    "sub_s8",
-    "mul_s8",
-    "softmax_s8",
-    "lut_s8",
-    "clip_s8",
-    "ash_s8",
-    "move_s8",
-    "copy_s8",
-    "concatenation_s8",
-    "pad_s8",
-    "resize_nearest_s8",
-    "quantize_f32_s8",
-    "dequantize_s8_f32",
-    "pool_sum_s8",
-    "pool_moments_s8",
-    "residual_s8",
-    "energy_gaussian_q16",
-    "energy_student_t_q16",
-    "energy_huber_q16",
-    "energy_lowrank_f32",
-    "energy_mixture_q16",
-    "exp_q16",
-    "mahalanobis_s8",
-    "score_q16",
-    "ln_q16",
-    "sigmoid_q16",
-    "confidence",
-    "probability_q16",
-    "entropy_q16",
-    "average_q16",
-    "map_gated_q16",
-    "map_logistic_q16",
-    "map_isotonic_q16",
-    "budget_q24",
-]
+# The number of a kernel is its place in kernels[] of runner.c, the only list.
+KERNELS = re.findall(r"^    run_(\w+),$", RUNNER.read_text("utf-8"), re.MULTILINE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +54,7 @@ class Host:
 class Qemu:
     """An emulated Cortex-M, files by semihosting."""
 
-    cpu: str
+    core: str
     machine: str
     tools = ("arm-none-eabi-gcc", "qemu-system-arm")
     linking = ("--specs=rdimon.specs", f"-T{FIRMWARE / 'semihost' / 'mps2.ld'}")
@@ -102,9 +62,7 @@ class Qemu:
 
     @property
     def compiler(self) -> tuple[str, ...]:
-        fpu = {"cortex-m4": "fpv4-sp-d16", "cortex-m7": "fpv5-d16"}[self.cpu]
-        floats = (f"-mfpu={fpu}", "-mfloat-abi=hard")
-        return ("arm-none-eabi-gcc", f"-mcpu={self.cpu}", "-mthumb", *floats, "-O2")
+        return ("arm-none-eabi-gcc", *CORES[self.core].flags, "-O2")
 
     def command(self, program: str, *arguments: str) -> list[str]:
         told = ",".join(f"arg={word}" for word in (program, *arguments))

@@ -149,12 +149,12 @@ def host(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 @pytest.fixture(scope="module")
 def cortex_m4(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return outputs(Qemu("cortex-m4", "mps2-an386"), cmsis_nn, tmp_path_factory)
+    return outputs(Qemu("Cortex-M4F", "mps2-an386"), cmsis_nn, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def cortex_m7(cmsis_nn: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return outputs(Qemu("cortex-m7", "mps2-an500"), cmsis_nn, tmp_path_factory)
+    return outputs(Qemu("Cortex-M7", "mps2-an500"), cmsis_nn, tmp_path_factory)
 
 
 every_program = pytest.mark.parametrize("name", programs())

@@ -33,12 +33,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def cortex_m4(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
-    return results(Qemu("cortex-m4", "mps2-an386"), tmp_path_factory)
+    return results(Qemu("Cortex-M4F", "mps2-an386"), tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def cortex_m7(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
-    return results(Qemu("cortex-m7", "mps2-an500"), tmp_path_factory)
+    return results(Qemu("Cortex-M7", "mps2-an500"), tmp_path_factory)
 
 
 def check(index: int, outputs: list[bytes]) -> None:

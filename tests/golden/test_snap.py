@@ -171,12 +171,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def cortex_m4(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return outputs(Qemu("cortex-m4", "mps2-an386"), tmp_path_factory)
+    return outputs(Qemu("Cortex-M4F", "mps2-an386"), tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def cortex_m7(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return outputs(Qemu("cortex-m7", "mps2-an500"), tmp_path_factory)
+    return outputs(Qemu("Cortex-M7", "mps2-an500"), tmp_path_factory)
 
 
 every_program = pytest.mark.parametrize("name", programs())

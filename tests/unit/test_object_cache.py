@@ -10,7 +10,7 @@ from snapcli import object_cache, toolchain
 from snapcli.targets import load_target
 
 TARGET = load_target("qemu-m4")
-OTHER = replace(TARGET, cpu_flags=("-mcpu=cortex-m3", "-mthumb"))
+OTHER = replace(TARGET, core="Cortex-M3")
 
 
 @pytest.fixture(autouse=True)
@@ -61,9 +61,7 @@ def test_what_changes_the_object_is_compiled(
         tmp_path / "two",
         text="\nint g;" if what == "source" else "",
         header="#undef A\n#define A 6\n" if what == "header" else "",
-        target=replace(TARGET, cpu_flags=("-mcpu=cortex-m3", "-mthumb"))
-        if what == "flags"
-        else TARGET,
+        target=OTHER if what == "flags" else TARGET,
     )
     assert compiled == ["a.c", "a.c"]
     assert second != first

@@ -1,9 +1,13 @@
+import shutil
+import subprocess
 from dataclasses import replace
 
 import pytest
 
-from snapcli.errors import UsageError
+from snapcli import toolchain
+from snapcli.errors import ConfigError, UsageError
 from snapcli.targets import LIMITS, load_target, target_names
+from snapcli.targets.cores import CORES as ARM_CORES
 from snapcli.toolchain import firmware_dir
 
 CORES = ["cortex-m0+", "cortex-m33", "cortex-m4", "cortex-m7"]
@@ -72,3 +76,30 @@ def test_nonsense_lists_the_known_targets(name):
     with pytest.raises(UsageError) as caught:
         load_target(name)
     assert "small-mcu" in (caught.value.hint or "")
+
+
+@pytest.mark.skipif(shutil.which(toolchain.GCC) is None, reason="needs a cross compiler")
+@pytest.mark.parametrize("name", ARM_CORES)
+def test_the_compiler_agrees_which_cores_have_the_dsp_extension(name):
+    core = ARM_CORES[name]
+    known = subprocess.run(
+        [toolchain.GCC, *core.flags, "-dM", "-E", "-"], input="", capture_output=True, text=True
+    )
+    if "unrecognized -mcpu" in known.stderr:
+        pytest.skip(f"this compiler does not know the {name}")
+    assert known.returncode == 0, known.stderr
+    assert ("#define __ARM_FEATURE_DSP 1" in known.stdout) == core.has_dsp
+
+
+def test_the_dsp_extension_is_where_it_is():
+    with_dsp = {name for name, core in ARM_CORES.items() if core.has_dsp}
+    lacking = {"Cortex-M0", "Cortex-M0+", "Cortex-M3", "Cortex-M23"}
+    assert with_dsp == set(ARM_CORES) - lacking
+    small = load_target("small-mcu")
+    assert [replace(small, core=name).has_dsp for name in sorted(lacking)] == [False] * 4
+
+
+def test_an_unknown_core_is_an_error_that_names_the_known_ones():
+    with pytest.raises(ConfigError, match="unknown core 'Cortex-M99'") as caught:
+        replace(load_target("small-mcu"), core="Cortex-M99")
+    assert all(name in caught.value.hint for name in ARM_CORES)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from snapcli.errors import UsageError, suggestion
+from snapcli.targets.cores import core_of
 
 _FOLDER = Path(__file__).parent
 LIMITS = ("flash_bytes", "ram_bytes", "stack_bytes", "settings_bytes")
@@ -31,7 +32,6 @@ class Target:
     name: str
     part: str
     core: str
-    cpu_flags: tuple[str, ...]
     port: str = ""  # folder in firmware/port; none: the part's owner writes it
     # What the counter of the port counts.
     counter: Literal["instructions", "cycles"] = "cycles"
@@ -46,10 +46,18 @@ class Target:
     limits_of: str | None = None  # the target whose memory an emulated one enforces
     flashing: Flashing | None = None  # None: there is no board to flash
 
+    def __post_init__(self) -> None:
+        core_of(self.core)
+
+    @property
+    def cpu_flags(self) -> tuple[str, ...]:
+        """What tells gcc the core."""
+        return core_of(self.core).flags
+
     @property
     def has_dsp(self) -> bool:
         """Whether the core has the DSP extension, for which the kernels have loops of their own."""
-        return self.core != "Cortex-M0+"
+        return core_of(self.core).has_dsp
 
 
 def target_names() -> list[str]:
@@ -79,7 +87,6 @@ def load_target(name: str) -> Target:
     fields = _fields(name)
     if variant_of := fields.pop("variant_of", None):
         fields = _fields(variant_of) | fields
-    fields["cpu_flags"] = tuple(fields["cpu_flags"])
     if "limits_of" in fields:
         limits = load_target(fields["limits_of"])
         fields |= {key: getattr(limits, key) for key in LIMITS}
