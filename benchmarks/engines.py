@@ -30,8 +30,8 @@ from snapcli.config import ExportOptions
 from snapcli.device import Emulator, open_port
 from snapcli.errors import SnapError
 from snapcli.graph import read_tflite
+from snapcli.measuring.sources import exported_sources
 from snapcli.stages.export_c import export_model
-from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target
 
 sys.path.insert(0, str(Path(__file__).parent))

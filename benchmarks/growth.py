@@ -18,9 +18,9 @@ from snapcli.emit import KernelSet
 from snapcli.emit.lowering import Lowered
 from snapcli.fixedpoint import ConvS8, FullyConnectedS8, OutputS8, output_multipliers
 from snapcli.graph.graph import Graph, Layer, Tensor
+from snapcli.measuring.sources import exported_sources
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.pricing.memory import write_texts
-from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target
 
 TARGET = "qemu-m4"

@@ -23,7 +23,7 @@ from snapcli import toolchain
 from snapcli.device import Client, Emulator
 from snapcli.device.frame import CRC_BYTES, HEADER_BYTES, Frame, encode
 from snapcli.device.messages import Type
-from snapcli.stages.flash import exported_sources
+from snapcli.measuring.sources import built_sources
 from snapcli.targets import load_target
 
 TARGET = "qemu-m4"
@@ -121,7 +121,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="snap-soak-") as name:
         folder = Path(name)
         run = given.run or finished_run(folder / "runs")
-        sources, include_dirs = exported_sources(run / "export-c" / TARGET)
+        sources, include_dirs = built_sources(run / "build" / TARGET, run / "export-c" / TARGET)
         program = toolchain.build_host_firmware(sources, include_dirs, folder / "firmware")
         with host_firmware(program) as path:
             here = soak(path, given.host, exact_counts=False)

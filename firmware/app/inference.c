@@ -6,6 +6,7 @@
 #include "frame.h"
 #include "port.h"
 #include "settings.h"
+#include "snapuq_probe.h"
 
 #include "snap_golden.h" /* speaks of the model's sizes */
 

@@ -10,8 +10,9 @@ import numpy as np
 from snapcli import toolchain
 from snapcli.config import SNAP
 from snapcli.emit import build_program, emit_model
+from snapcli.emit.profiled import image_files
+from snapcli.measuring.sources import exported_sources
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
-from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target
 
 from ..unit.tiny_monitor import CLASSES, TAPS, random_inputs, tiny_monitor
@@ -28,7 +29,8 @@ def build(name: str, folder: Path, sources: Sequence[Path]) -> toolchain.Build:
     monitor = tiny_monitor()
     kernels, library = kernel_set(SNAP, None)
     program = build_program(monitor.body.graph, monitor.body, kernels)
-    files = emit_model(program, monitor, random_inputs(2, seed=9)).files
+    emitted = emit_model(program, monitor, random_inputs(2, seed=9))
+    files = image_files(program, monitor, emitted)
     for file, text in {**files, **kernel_files(library, files)}.items():
         path = folder / "model" / file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 """The application with the tiny model on QEMU, and linked for the boards."""
 
-import json
 import re
 import shutil
 import struct
@@ -10,7 +9,6 @@ import pytest
 
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, LinkError, Reason, Selftest, StreamState
-from snapcli.emit.folder import KERNELS
 from snapcli.errors import ConfigError, DeviceError, ToolchainError
 from snapcli.stack import checked_stack
 from snapcli.stages import flash
@@ -156,21 +154,13 @@ def test_the_stack_stays_below_its_bound_whatever_the_model_has_of_classes(tmp_p
 @pytest.mark.parametrize("name", ["qemu-m4", "small-mcu", "big-mcu-tcm"])
 def test_an_image_that_may_need_more_stack_than_there_is_is_not_built(tmp_path, name):
     need(compiler=True)
-    exported = tmp_path / "exported"
-    (exported / KERNELS).mkdir(parents=True)
-    files, folders = tiny_model.sources()
-    headers = [header for folder in folders for header in folder.glob("*.h")]
-    shared = (toolchain.firmware_dir() / "snapuq" / "src").glob("*.h")
-    for path in (*files, *headers, *shared):
-        shutil.copy(path, exported if path.parent == tiny_model.FOLDER else exported / KERNELS)
-    listed = [str(path.relative_to(exported)) for path in exported.rglob("*.[ch]")]
-    (exported / "export.json").write_text(json.dumps({"files": listed}))
+    sources, includes = tiny_model.sources()
     target = load_target(name)
-    size = flash._build(target, exported, tmp_path / "out", "firmware", {})[1]
+    size = flash._build(target, sources, includes, tmp_path / "out", "firmware", {})[1]
     assert 0 < size.stack_bytes < target.stack_bytes
     less = replace(target, stack_bytes=size.stack_bytes - 8)
     with pytest.raises(ConfigError, match=rf"{name} may need {size.stack_bytes} .* > app_run > "):
-        flash._build(less, exported, tmp_path / "out", "firmware", {})
+        flash._build(less, sources, includes, tmp_path / "out", "firmware", {})
 
 
 def test_a_stack_that_has_no_bound_is_an_error(firmware):

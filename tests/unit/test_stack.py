@@ -8,11 +8,12 @@ import pytest
 from snapcli import stack, toolchain
 from snapcli.config import CMSIS_NN, REFERENCE, SNAP
 from snapcli.emit import build_program, emit_model
+from snapcli.emit.profiled import image_files
 from snapcli.errors import ConfigError, ToolchainError
+from snapcli.measuring.sources import exported_sources
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.pricing.memory import write_texts
 from snapcli.stack import EXCEPTION_BYTES, Code, checked_stack, stack_bound
-from snapcli.stages.flash import exported_sources
 from snapcli.targets import load_target, target_names
 
 from .firmware import tiny_model
@@ -276,7 +277,7 @@ def test_every_kernel_set_has_a_bound(tmp_path, request, kernels_name, target) -
     kernels, library = kernel_set(kernels_name, folder)
     monitor = tiny_monitor()
     program = build_program(monitor.body.graph, monitor.body, kernels)
-    files = emit_model(program, monitor, random_inputs(1)).files
+    files = image_files(program, monitor, emit_model(program, monitor, random_inputs(1)))
     write_texts({**files, **kernel_files(library, files)}, tmp_path)
     sources, include_dirs = exported_sources(tmp_path)
     sources += toolchain.app_sources()

@@ -483,20 +483,6 @@ void snapuq_budget_start(const struct snapuq_budget *budget, struct snapuq_budge
 int32_t snapuq_budget_step(const struct snapuq_budget *budget, struct snapuq_budget_state *state,
                            uint32_t uncertainty_q16);
 
-/* ---- Probe ------------------------------------------------------------ */
-
-/* What a generated model reports to a caller that wants to know where time
- * goes: mark(context, step) is called when that step has ended. Steps count from 0;
- * which one does what stands in export.json. */
-struct snapuq_probe {
-    void (*mark)(void *context, int32_t step);
-    void *context;
-};
-
-/* A call, because inlined once for each step it would double the code of a small model.
- * probe may be 0. */
-void snapuq_mark(const struct snapuq_probe *probe, int32_t step);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-#include "snapuq.h"
+#include "snapuq_probe.h"
 
 void snapuq_mark(const struct snapuq_probe *probe, int32_t step)
 {

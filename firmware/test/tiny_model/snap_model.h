@@ -9,6 +9,7 @@
 #define SNAP_MODEL_H
 
 #include "snapuq.h"
+#include "snapuq_probe.h"
 
 #define SNAP_MODEL_ID "0123456789abcdef"
 #ifndef SNAP_MODEL_CLASSES /* the golden vectors are those of 10 */

@@ -2,8 +2,7 @@
 
 from snapcli.config import MAHALANOBIS
 from snapcli.emit import distance, luts
-from snapcli.emit.header import PROBABILITY, WITHOUT_HEADS
-from snapcli.emit.program import Program
+from snapcli.emit.header import PROBABILITY
 from snapcli.fixedpoint import MapIsotonic, MapLogistic, probability_step_q24
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
@@ -11,30 +10,13 @@ from snapcli.monitor.settings import map_fields
 from snapcli.score.maps import THIRD, tap_of
 
 _ARGMAX = "snapuq_argmax_s8"
+# For a caller that has none of its own.
+DEFAULT_SETTINGS = ["    if (!settings) {", "        settings = &snap_model_settings;", "    }"]
 
 
 def closing_kernels(monitor: Monitor) -> list[str]:
     """Of the steps in header.CLOSING: the C function that gives each its result."""
     return [_ARGMAX, _map_function(monitor.decision.map)]
-
-
-def finish(monitor: Monitor, program: Program) -> list[str]:
-    """The end of snap_model.c, which can also do without heads and tells a probe."""
-    logits = program.pointers[monitor.body.logits_tensor]
-    return [
-        *classify(logits),
-        f"    snapuq_mark(probe, {len(program.steps)});",
-        f"#ifdef {WITHOUT_HEADS}",
-        "    (void)settings;",
-        "    result->surprisal_q16[0] = 0;",
-        "    result->score_q16 = 0;",
-        "    result->uncertainty_q16 = 0;",
-        "    result->abstain = 0;",
-        "#else",
-        *decide(monitor, logits),
-        f"    snapuq_mark(probe, {len(program.steps) + 1});",
-        "#endif",
-    ]
 
 
 def classify(logits: str) -> list[str]:
@@ -48,11 +30,8 @@ def classify(logits: str) -> list[str]:
 
 
 def decide(monitor: Monitor, logits: str) -> list[str]:
-    """S, U and the decision into the result, by the settings; those of the export for 0."""
+    """S, U and the decision into the result, by the settings."""
     return [
-        "    if (!settings) {",
-        "        settings = &snap_model_settings;",
-        "    }",
         "    const struct snapuq_confidence confidence = {",
         "        SNAP_MODEL_CLASSES, settings->step_q16, settings->exp_q15};",
         *_map(monitor),

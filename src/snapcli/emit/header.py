@@ -9,12 +9,11 @@ from snapcli.emit.text import GENERATED
 from snapcli.graph.graph import Tensor
 from snapcli.monitor.monitor import Monitor
 
-WITHOUT_HEADS = "SNAP_MODEL_WITHOUT_HEADS"
 RUN = "void snap_model_run(void *arena)"
 RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
-PROFILE = (
-    "void snap_model_profile(void *arena, const struct snap_model_settings *settings,\n"
-    "                        struct snap_model_result *result, const struct snapuq_probe *probe)"
+RUN_WITH = (
+    "void snap_model_run_with(void *arena, const struct snap_model_settings *settings,\n"
+    "                         struct snap_model_result *result)"
 )
 PROBABILITY = (
     "void snap_model_probability_q16(const struct snap_model_result *result,\n"
@@ -31,13 +30,13 @@ DECIDE = (
     "                          struct snapuq_budget_state *state,\n"
     "                          const struct snap_model_result *result)"
 )
-RESULT = """struct snap_model_result {
+_RESULT = """struct snap_model_result {
     int32_t predicted;
     uint32_t score_q16;       /* S */
     uint32_t uncertainty_q16; /* U, 65536 = 1: the probability of an error, or without labels
                                  the share of clean inputs with a smaller S */
     int32_t abstain;          /* U >= the settings' threshold_q16 */
-    uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
+    uint32_t surprisal_q16[%s];
     int8_t logits[SNAP_MODEL_CLASSES];
 };"""
 STREAM_FACE = f"""\
@@ -57,31 +56,31 @@ def emit_header(
     program: Program, monitor: Monitor | None, settings: str | None, digest: str
 ) -> str:
     """settings: the struct of the settings block, with a monitor."""
-    graph, plan = program.graph, program.full
     lines = [f'#define SNAP_MODEL_ID "{digest}"']
     if monitor:
-        lines += [
-            f"#define SNAP_MODEL_CLASSES {monitor.body.classes}",
-            f"#define SNAP_MODEL_STEPS {len(program.steps) + len(CLOSING)}",
-            f"#define SNAP_MODEL_INPUT_PIXELS {int(_is_image(graph.tensors[graph.input]))}",
-            f"#ifdef {WITHOUT_HEADS}",
-            "#define SNAP_MODEL_TAPS 0",
-            f"#define SNAP_MODEL_ARENA_BYTES {program.plain.arena_bytes}",
-            "#else",
-            f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}",
-            f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}",
-            "#endif",
-        ]
-    else:
-        lines.append(f"#define SNAP_MODEL_ARENA_BYTES {plan.arena_bytes}")
+        lines.append(f"#define SNAP_MODEL_CLASSES {monitor.body.classes}")
+        lines.append(f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}")
+    lines += [f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}", *access(program), ""]
+    lines += [result_struct(), "", monitor_face(settings)] if settings else [_PLAIN_FACE]
+    return guarded("SNAP_MODEL_H", lines)
+
+
+def result_struct(taps: str = "SNAP_MODEL_TAPS") -> str:
+    """taps: how many surprisals it has room for, in C."""
+    return _RESULT % taps
+
+
+def access(program: Program) -> list[str]:
+    """How the caller reaches every input and output."""
+    graph, offsets = program.graph, program.full.offsets
+    lines = []
     for name, function in zip(graph.inputs, input_functions(program), strict=True):
-        lines += ["", *_access(function, "", graph.tensors[name], plan.offsets[name])]
+        lines += ["", *_access(function, "", graph.tensors[name], offsets[name])]
     for name, function in zip(program.outputs, output_functions(program), strict=True):
         stored = graph.stored(name)
-        offset = plan.offsets.get(moved(stored), plan.offsets[stored])
+        offset = offsets.get(moved(stored), offsets[stored])
         lines += ["", *_access(function, "const ", graph.tensors[name], offset)]
-    lines += ["", _monitor_face(settings) if settings else _PLAIN_FACE]
-    return guarded("SNAP_MODEL_H", lines)
+    return lines
 
 
 def guarded(guard: str, lines: Sequence[str]) -> str:
@@ -146,25 +145,15 @@ def c_type(tensor: Tensor) -> str:
     return "float" if tensor.dtype == "float32" else "int8_t"
 
 
-def _is_image(tensor: Tensor) -> bool:
-    """Whether each step of the input is one of a pixel's: 0..1 or 0..255 in 255 steps."""
-    return tensor.zero_point == -128 and any(
-        abs(tensor.scale / step - 1) < 0.01 for step in (1 / 255, 1.0)
-    )
-
-
-def _monitor_face(settings: str) -> str:
-    return f"""{RESULT}
-
-/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
+def monitor_face(settings: str) -> str:
+    """settings: the struct of the settings block."""
+    return f"""/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
 {RUN_MONITOR};
 
 {settings_face(settings)}
 
-/* snap_model_run() with settings of one's own, telling a probe (see snapuq.h) when each of
- * SNAP_MODEL_STEPS steps ends; either may be 0: these settings, no probe. */
-struct snapuq_probe;
-{PROFILE};
+/* snap_model_run() with settings of one's own. */
+{RUN_WITH};
 
 {STREAM_FACE}"""
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit import distance
-from snapcli.emit.decision import emit_probability, finish
+from snapcli.emit.decision import classify, decide, emit_probability
 from snapcli.emit.golden import emit_golden
-from snapcli.emit.header import PROFILE, RUN, RUN_MONITOR, WITHOUT_HEADS, c_type, emit_header
+from snapcli.emit.header import RUN, RUN_MONITOR, RUN_WITH, c_type, emit_header
 from snapcli.emit.monitor import (
     monitor_bytes,
     monitor_calls,
@@ -54,12 +54,11 @@ def emit_model(
     trace: after every step, the code calls snap_model_trace(index of the step, values, their
     bytes), which is the caller's.
     """
-    files = {"snap_model.c": _source(program, monitor, trace)}
+    files = emit_network(program, monitor, trace)
     constants = sum(low.constant_bytes for low in program.lowered.values())
     constants += sum(values.nbytes for values in program.graph.constants.values())
     if monitor:
         assert golden is not None
-        files |= monitor_files(program, monitor)
         files["snap_golden.h"] = emit_golden(monitor, golden)
         constants += monitor_bytes(program, monitor)
     # Settings are not part of what the model is.
@@ -78,69 +77,66 @@ def emit_model(
     )
 
 
-def _source(program: Program, monitor: Monitor | None, trace: bool) -> str:
-    layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
+def emit_network(program: Program, monitor: Monitor | None, trace: bool = False) -> dict[str, str]:
+    """The files that follow from program and monitor alone."""
+    parts = [includes(program, monitor)]
+    if trace:
+        parts.append("void snap_model_trace(int32_t step, const void *values, int32_t bytes);\n")
+    parts += layer_definitions(program)
+    if monitor:
+        parts += [monitor_definitions(program, monitor), emit_probability(monitor)]
+    parts.append(_run(program, monitor, trace))
+    source = {"snap_model.c": "\n".join(parts)}
+    return source | monitor_files(program, monitor) if monitor else source
+
+
+def includes(program: Program, monitor: Monitor | None) -> str:
+    """The top of snap_model.c."""
     parts = [GENERATED, '#include "snap_model.h"\n\n#include "snapuq.h"\n']
     if program.kernels.prelude:
         parts.append(program.kernels.prelude)
     if monitor:
         parts.append('#include "snap_parts.h"\n')
-    if trace:
-        parts.append("void snap_model_trace(int32_t step, const void *values, int32_t bytes);\n")
-    parts += [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
-    parts += [program.lowered[layer.name].definitions for layer in layers]
-    if monitor:
-        own = monitor_definitions(program, monitor)
-        parts.append(f"#ifndef {WITHOUT_HEADS}\n{own}#endif\n")
-        parts.append(emit_probability(monitor))
-    parts.append(_run(program, monitor, trace))
     return "\n".join(parts)
 
 
+def layer_definitions(program: Program) -> list[str]:
+    """The constants that the layers read, in the order of work."""
+    layers = [step.layer for step in program.steps if isinstance(step, LayerStep)]
+    constants = [array(program.pointers[n], v) for n, v in program.graph.constants.items()]
+    return constants + [program.lowered[layer.name].definitions for layer in layers]
+
+
 def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
-    lines = [PROFILE if monitor else RUN, "{", *_pointers(program), ""]
-    steps = program.steps
-    for i, step in enumerate(steps):
-        following = steps[i + 1] if i + 1 < len(steps) else None
-        calls = [f"    {call}" for call in step_calls(step, program)]
-        if isinstance(step, LayerStep | MoveStep):
-            lines += calls
-            if trace:
-                lines.append(f"    {_trace(i, step, program)}")
-            if monitor:
-                lines.append(f"    snapuq_mark(probe, {i});")
-            continue
-        assert monitor is not None
-        if i == 0 or isinstance(steps[i - 1], LayerStep | MoveStep):
-            lines.append(f"#ifndef {WITHOUT_HEADS}")
-        lines += calls
+    """Straight on: where the buffers lie, the steps, and with a monitor the decision."""
+    lines = ["{", *network_pointers(program), *monitor_pointers(program), ""]
+    for i, step in enumerate(program.steps):
+        lines += [f"    {call}" for call in step_calls(step, program)]
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
-        lines.append(f"    snapuq_mark(probe, {i});")
-        if following is None or isinstance(following, LayerStep | MoveStep):
-            lines.append("#endif")
-    if monitor:
-        lines += ["", *finish(monitor, program)]
-        lines += ["}", "", RUN_MONITOR, "{", "    snap_model_profile(arena, 0, result, 0);"]
-    return "\n".join([*lines, "}", ""])
+    if monitor is None:
+        return "\n".join([RUN, *lines, "}", ""])
+    logits = program.pointers[monitor.body.logits_tensor]
+    lines += ["", *classify(logits), *decide(monitor, logits), "}", ""]
+    own = "    snap_model_run_with(arena, &snap_model_settings, result);"
+    return "\n".join([RUN_WITH, *lines, RUN_MONITOR, "{", own, "}", ""])
 
 
-def _pointers(program: Program) -> list[str]:
-    """Where every buffer lies, as variables; a tensor that moves is assigned to again."""
+def network_pointers(program: Program) -> list[str]:
+    """Where the layers' buffers lie, as variables; a tensor that moves is assigned to again."""
     graph, offsets = program.graph, program.full.offsets
     read = {graph.stored(s) for layer in graph.layers for s in layer.sources}
-    network = ["    uint8_t *const base = arena;"]
+    lines = ["    uint8_t *const base = arena;"]
     for name, tensor in graph.tensors.items():
         if name in offsets and (name not in graph.inputs or name in read):
             const = "" if moved(name) in offsets else "const "
-            network.append(pointer(c_type(tensor), const, program.pointers[name], offsets[name]))
+            lines.append(pointer(c_type(tensor), const, program.pointers[name], offsets[name]))
     for step in program.steps:
         if isinstance(step, LayerStep) and program.lowered[step.layer.name].scratch_bytes:
             offset = offsets[layer_scratch(step.layer.name)]
             scratch = layer_scratch(program.pointers[step.layer.target])
-            network.append(f"    uint8_t *const {scratch} = base + {offset};")
-    monitor = monitor_pointers(program)
-    return [*network, f"#ifndef {WITHOUT_HEADS}", *monitor, "#endif"] if monitor else network
+            lines.append(f"    uint8_t *const {scratch} = base + {offset};")
+    return lines
 
 
 def step_calls(step: Step, program: Program) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def emit_profiler(program: Program) -> str:
 
 #include "port.h"
 #include "snap_model.h"
-#include "snapuq.h"
+#include "snapuq_probe.h"
 
 static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static uint64_t counts[SNAP_MODEL_STEPS];

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.emit.decision import classify, decide, emit_probability
-from snapcli.emit.header import RESULT, STREAM_FACE, guarded, settings_face
+from snapcli.emit.decision import DEFAULT_SETTINGS, classify, decide, emit_probability
+from snapcli.emit.header import STREAM_FACE, guarded, result_struct, settings_face
 from snapcli.emit.monitor import (
     monitor_bytes,
     monitor_calls,
@@ -162,7 +162,7 @@ def _header(program: Program, monitor: Monitor, model_id: str) -> str:
         "};",
         "extern const struct snap_monitor_tensor snap_monitor_tensors[SNAP_MONITOR_TENSORS];",
         "",
-        RESULT,
+        result_struct(),
         "",
         settings_face(emit_struct(monitor)),
         "",
@@ -198,6 +198,7 @@ def _source(program: Program, monitor: Monitor, outputs: Sequence[OutputRow]) ->
         *calls,
         "",
         *classify(logits),
+        *DEFAULT_SETTINGS,
         *decide(monitor, logits),
         "}",
         "",

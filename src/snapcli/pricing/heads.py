@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import toolchain
-from snapcli.emit import Emitted, Program, build_program, emit_model
+from snapcli.emit import Program, build_program, emit_model
+from snapcli.emit.profiled import image_files
 from snapcli.emit.profiler import COUNTS, INPUTS, emit_profiler, read_counts
 from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, SumStep
 from snapcli.errors import ToolchainError, UsageError
@@ -96,8 +97,8 @@ def measure(
     kernels, library = kernel_set(kernels_name, cmsis_nn)
     program = build_program(body.graph, body, kernels)
     monitor = Monitor(body, plain_decision(len(body.taps)))
-    whole = emit_model(program, monitor, inputs[:1])
-    bare = emit_model(build_program(body.graph, None, kernels), None, None)
+    whole = image_files(program, monitor, emit_model(program, monitor, inputs[:1]))
+    bare = emit_model(build_program(body.graph, None, kernels), None, None).files
     # Each has a table of its own, which stands with those that all share.
     head_bytes = tuple(
         low.constant_bytes + head.residual.inverse_sigma_q9.nbytes
@@ -106,10 +107,10 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="snap-costs-") as name:
         folder = Path(name)
         with_heads, without = (
-            _compiled(emitted, library, target, folder / part)
-            for part, emitted in (("whole", whole), ("bare", bare))
+            _compiled(files, library, target, folder / part)
+            for part, files in (("whole", whole), ("bare", bare))
         )
-        counts = _counted(program, monitor, inputs, library, twin, folder)
+        counts = _counted(program, whole, inputs, library, twin, folder / "counted")
     pairs = list(zip(program.steps, counts, strict=False))
     closing = counts[len(pairs) :]
     heads = {s.index: n for s, n in pairs if isinstance(s, HeadStep)}
@@ -124,8 +125,10 @@ def measure(
     )
 
 
-def _compiled(emitted: Emitted, library: Mapping[str, str], target: Target, folder: Path) -> int:
-    return toolchain.compiled_bytes(target, *_written(emitted.files, library, folder))
+def _compiled(
+    generated: Mapping[str, str], library: Mapping[str, str], target: Target, folder: Path
+) -> int:
+    return toolchain.compiled_bytes(target, *_written(generated, library, folder))
 
 
 def _written(
@@ -140,18 +143,16 @@ def _written(
 
 def _counted(
     program: Program,
-    monitor: Monitor,
+    generated: Mapping[str, str],
     inputs: NDArray[np.int8],
     library: Mapping[str, str],
     target: Target,
     folder: Path,
 ) -> list[int]:
     """Instructions per inference of every step and of what comes behind the last one."""
-    place = folder / "counted"
-    emitted = emit_model(program, monitor, inputs[:1])
-    generated = {**emitted.files, "main.c": emit_profiler(program)}
-    sources, includes = _written(generated, library, place)
-    (place / INPUTS).write_bytes(inputs.tobytes())
-    command = toolchain.build_semihosted(target, sources, includes, place, counted=True)
-    toolchain.run_program(command, place)
-    return read_counts((place / COUNTS).read_bytes(), len(inputs))
+    main = {"main.c": emit_profiler(program)}
+    sources, includes = _written({**generated, **main}, library, folder)
+    (folder / INPUTS).write_bytes(inputs.tobytes())
+    command = toolchain.build_semihosted(target, sources, includes, folder, counted=True)
+    toolchain.run_program(command, folder)
+    return read_counts((folder / COUNTS).read_bytes(), len(inputs))

@@ -26,20 +26,22 @@ from snapcli.kernels import (
 _ARM_CALL = re.compile(r"^ +(arm_\w+)\(", re.MULTILINE)
 
 
+def kernels_named(name: str, has_dsp: bool = True) -> KernelSet:
+    """The set of that name. Packed weights are of no use to a core without the DSP extension: its
+    `snap` is `reference`."""
+    if name == CMSIS_NN:
+        return CmsisNn(Reference())
+    return Snap(Reference()) if name == SNAP and has_dsp else Reference()
+
+
 def kernel_set(
     name: str, cmsis_nn: Path | None, has_dsp: bool = True
 ) -> tuple[KernelSet, dict[str, str]]:
-    """The set of that name, and the files that its calls may need: {path in KERNELS: text}.
-
-    Packed weights are of no use to a core without the DSP extension: its `snap` is `reference`.
-    """
-    library = snapuq_files()
-    kernels: KernelSet = Reference()
-    if name == CMSIS_NN:
-        kernels = CmsisNn(kernels)
+    """The set of that name, and the files that its calls may need: {path in KERNELS: text}."""
+    kernels, library = kernels_named(name, has_dsp), snapuq_files()
+    if kernels.name == CMSIS_NN:
         library |= cmsis_nn_files(cmsis_nn_dir(cmsis_nn))
-    elif name == SNAP and has_dsp:
-        kernels = Snap(kernels)
+    elif kernels.name == SNAP:
         library |= snapnn_files()
     used.note("kernels", version=kernels.name)
     return kernels, library

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from snapcli import toolchain
 from snapcli.emit import Program, build_program, emit_model
 from snapcli.emit.ends import End, Scored
+from snapcli.emit.profiled import image_files
 from snapcli.emit.scored import (
     COUNTS,
     ENTRY,
@@ -109,9 +110,10 @@ class Counter:
     def of_monitor(self, monitor: Monitor) -> Price:
         program = build_program(monitor.body.graph, monitor.body, self._kernels)
         emitted = emit_model(program, monitor, self.inputs[:1])
+        files = {**image_files(program, monitor, emitted), **emit_scored_monitor()}
         scores = monitor.run(self.inputs)
         expected = scores.predicted, scores.uncertainty_q16.astype(np.int32)
-        return self._priced(program, {**emitted.files, **emit_scored_monitor()}, expected)
+        return self._priced(program, files, expected)
 
     def _priced(self, program: Program, generated: Mapping[str, str], expected: Scored) -> Price:
         place = self._folder / f"program-{self._programs}"

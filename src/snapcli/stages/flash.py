@@ -1,15 +1,15 @@
 """flash: C -> firmware images; an emulated target proves that they boot, a board is written."""
 
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from snapcli import toolchain
 from snapcli.device import Client, Emulator, open_port
-from snapcli.emit.folder import KERNELS
+from snapcli.emit.profiled import WITHOUT_HEADS as NO_HEADS
 from snapcli.errors import CheckError, DeviceError, SnapError, sentences
 from snapcli.flashers import Flasher, Wish, choose, flashers_for, only_port, port_of, put
-from snapcli.results.export_c import REPORT, Exported, Files
+from snapcli.measuring.sources import write_sources
+from snapcli.results.export_c import REPORT, Exported
 from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport, ImageSize
 from snapcli.runs import Run, write_json
 from snapcli.stack import checked_stack
@@ -25,13 +25,11 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     # Asked before the build: a wish that cannot come true should not cost one.
     flashers = flashers_for(target, wish) if wish else []
     stage = f"export-c/{target.name}"
-    source = run.inputs(stage)
-    model_id = read_as(source / REPORT, Exported).model_id
+    model_id = read_as(run.inputs(stage) / REPORT, Exported).model_id
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
-        image, size = _build(target, source, out, WITH_HEADS, {})
-        plain, plain_size = _build(
-            target, source, out, WITHOUT_HEADS, {"SNAP_MODEL_WITHOUT_HEADS": "1"}
-        )
+        model = write_sources(run, target, out)
+        image, size = _build(target, *model, out, WITH_HEADS, {})
+        plain, plain_size = _build(target, *model, out, WITHOUT_HEADS, {NO_HEADS: "1"})
         if target.emulator:
             for build in (image, plain):
                 prove_boot(target, build, model_id)
@@ -106,29 +104,17 @@ def _ask_firmware(report: FlashReport, port: str, model_id: str, named: bool) ->
 
 
 def _build(
-    target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
+    target: Target,
+    sources: list[Path],
+    includes: list[Path],
+    out: Path,
+    name: str,
+    defines: dict[str, str],
 ) -> tuple[toolchain.Build, ImageSize]:
-    sources, includes = recorded_sources(source)
-    sources += toolchain.app_sources()
+    sources = [*sources, *toolchain.app_sources()]
     build = toolchain.build(target, sources, includes, defines, out, name)
     stack = checked_stack(build.code, target.stack_bytes, f"the firmware for {target.name}")
     return build, ImageSize(build.flash_bytes, build.ram_bytes, stack.bytes)
-
-
-def recorded_sources(folder: Path) -> tuple[list[Path], list[Path]]:
-    """exported_sources() without what somebody has put beside them."""
-    return exported_sources(folder, read_as(folder / REPORT, Files).files)
-
-
-def exported_sources(
-    folder: Path, names: Iterable[str] | None = None
-) -> tuple[list[Path], list[Path]]:
-    """(C files, include folders) of what export-c wrote, without its example; names: of the files
-    that count, instead of all that lie there."""
-    files = list(folder.rglob("*")) if names is None else [folder / name for name in names]
-    code = [path for path in files if path.suffix == ".c"]
-    sources = [path for path in code if folder == path.parent or folder / KERNELS in path.parents]
-    return sorted(sources), sorted({path.parent for path in files if path.suffix == ".h"})
 
 
 def prove_boot(target: Target, build: toolchain.Build, model_id: str) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from snapcli import toolchain
 from snapcli.emit.folder import KERNELS
+from snapcli.emit.profiled import WITHOUT_HEADS
+from snapcli.measuring.sources import MODEL, write_sources
 from snapcli.results.flash import FlashReport, ImageSize
 from snapcli.runs import Run, write_json
-from snapcli.stages.flash import flash, recorded_sources
+from snapcli.stages.flash import flash
 from snapcli.targets import Target
 
 NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"
@@ -23,14 +25,14 @@ def build_only(run: Run, target: Target) -> FlashReport:
 def library(run: Run, target: Target) -> FlashReport:
     """model, kernels and application as libsnap.a, and the headers that its user includes."""
     stage = f"export-c/{target.name}"
-    source = run.inputs(stage)
+    kernels = run.inputs(stage) / KERNELS
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
-        built = _build(target, source, out, NAME, {})
-        without = {"SNAP_MODEL_WITHOUT_HEADS": "1"}
-        plain = _build(target, source, out, NAME_WITHOUT_HEADS, without)
+        model = write_sources(run, target, out)
+        built = _build(target, *model, out, NAME, {})
+        plain = _build(target, *model, out, NAME_WITHOUT_HEADS, {WITHOUT_HEADS: "1"})
         (out / INCLUDE).mkdir()
         port = toolchain.firmware_dir() / "port"
-        for header in (port / "port.h", source / "snap_model.h", source / KERNELS / "snapuq.h"):
+        for header in (port / "port.h", out / MODEL / "snap_model.h", kernels / "snapuq.h"):
             shutil.copy(header, out / INCLUDE)
         report = FlashReport(
             run=run.name,
@@ -50,8 +52,12 @@ def library(run: Run, target: Target) -> FlashReport:
 
 
 def _build(
-    target: Target, source: Path, out: Path, name: str, defines: dict[str, str]
+    target: Target,
+    sources: list[Path],
+    includes: list[Path],
+    out: Path,
+    name: str,
+    defines: dict[str, str],
 ) -> toolchain.Library:
-    sources, includes = recorded_sources(source)
-    sources += [path for path in toolchain.app_sources() if path.name != "main.c"]
-    return toolchain.build_library(target, sources, includes, defines, out, name)
+    app = [path for path in toolchain.app_sources() if path.name != "main.c"]
+    return toolchain.build_library(target, [*sources, *app], includes, defines, out, name)

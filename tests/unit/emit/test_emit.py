@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from snapcli.assets import asset_dir
 from snapcli.emit import Emitted, KernelSet, Reference, build_program, emit_model
 from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.folder import step_rows
+from snapcli.emit.model import step_calls
+from snapcli.emit.profiled import image_files
 from snapcli.emit.snap import Snap
 from snapcli.graph import Layer, Tensor
 from snapcli.graph.reader import read_tflite
@@ -52,14 +54,19 @@ DRIVER = """
 #include <string.h>
 #include "snap_golden.h"
 #include "snapuq.h"
+#ifdef SNAP_MODEL_STEPS
+#include "snapuq_probe.h"
+#endif
 
 struct marks { unsigned char count, step[31]; };
 
+#ifdef SNAP_MODEL_STEPS
 static void mark(void *context, int32_t step)
 {
     struct marks *marks = context;
     marks->step[marks->count++] = (unsigned char)step;
 }
+#endif
 
 int main(void)
 {
@@ -72,9 +79,13 @@ int main(void)
     while (fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
         struct marks marks = {0};
-        struct snapuq_probe probe = {mark, &marks};
         memset(&result, 0x5A, sizeof result);
+#ifdef SNAP_MODEL_STEPS
+        struct snapuq_probe probe = {mark, &marks};
         snap_model_profile(arena, 0, &result, &probe);
+#else
+        snap_model_run(arena, &result);
+#endif
 #ifndef SNAP_MODEL_WITHOUT_HEADS
         result.abstain = snap_model_decide(&snap_model_settings, &stream, &result);
 #endif
@@ -116,6 +127,12 @@ def emit(monitor: Monitor) -> Emitted:
     return emit_model(program, monitor, random_inputs(4, seed=9))
 
 
+def image_of(monitor: Monitor) -> dict[str, str]:
+    """The files that an image is built of."""
+    program = build_program(monitor.body.graph, monitor.body, Reference())
+    return image_files(program, monitor, emit(monitor))
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The kernels, compiled once."""
@@ -127,8 +144,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return objects
 
 
-def build(monitor: Monitor, folder: Path, library: list[str], *defines: str) -> str:
-    for name, text in {**emit(monitor).files, "driver.c": DRIVER}.items():
+def build(monitor: Monitor, folder: Path, library: list[str]) -> str:
+    return compiled(emit(monitor).files, folder, library)
+
+
+def build_image(monitor: Monitor, folder: Path, library: list[str], *defines: str) -> str:
+    return compiled(image_of(monitor), folder, library, *defines)
+
+
+def compiled(files: Mapping[str, str], folder: Path, library: list[str], *defines: str) -> str:
+    for name, text in {**files, "driver.c": DRIVER}.items():
         (folder / name).write_text(text)
     sources = [str(path) for path in sorted(folder.glob("*.c"))]
     program = str(folder / "program")
@@ -197,7 +222,8 @@ def test_c_follows_the_controller(
     controller = fx.budget_of(0.2, 0.1, 0.05, decision.threshold_q16)
     monitor = Monitor(tiny_body(), replace(decision, controller=controller))
     x = random_inputs(INPUTS, seed=4)
-    found = run(build(monitor, tmp_path, library, *defines), x, taps=0 if defines else 2)
+    made = build_image(monitor, tmp_path, library, *defines)
+    found = run(made, x, taps=0 if defines else 2)
     if defines:  # without heads there is nothing to control
         assert not found["abstain"].any()
         return
@@ -212,6 +238,7 @@ def test_c_equals_the_reference_with_every_head(
     monitor, x = tiny_monitor(head=head), random_inputs(INPUTS, seed=4)
     expected = monitor.run(x)
     check(run(build(monitor, tmp_path, library), x, taps=2), expected)
+    check(run(build_image(monitor, tmp_path, library), x, taps=2), expected)
     plain = tiny_monitor().run(x).surprisal_q16
     assert head == "gaussian" or np.any(expected.surprisal_q16 != plain)
 
@@ -219,7 +246,7 @@ def test_c_equals_the_reference_with_every_head(
 @pytest.mark.parametrize("kind", MAPS)
 def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=5)
-    program = build(monitor, tmp_path, library, "-DSNAP_MODEL_WITHOUT_HEADS")
+    program = build_image(monitor, tmp_path, library, "-DSNAP_MODEL_WITHOUT_HEADS")
     found, expected = run(program, x, taps=0), monitor.run(x)
     np.testing.assert_array_equal(found["predicted"], expected.predicted)
     np.testing.assert_array_equal(found["logits"], expected.logits)
@@ -323,7 +350,7 @@ def test_every_step_is_marked_when_it_ends(
     monitor = tiny_monitor(head=head)
     rows = step_rows(build_program(monitor.body.graph, monitor.body, Reference()), monitor, {})
     assert "".join(row.stage[0].upper() for row in rows) == expected.replace(" ", "")
-    program = build(monitor, tmp_path, library, *defines)
+    program = build_image(monitor, tmp_path, library, *defines)
     (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
     done = [
         i for i, row in enumerate(rows) if not defines or row.stage in ("backbone", "classifier")
@@ -377,7 +404,7 @@ def test_settings_are_no_part_of_the_identity() -> None:
 
 
 def test_the_source_reads_as_the_network() -> None:
-    body = emit(tiny_monitor()).files["snap_model.c"].partition("void snap_model_profile(")[2]
+    body = emit(tiny_monitor()).files["snap_model.c"].partition("void snap_model_run_with(")[2]
     calls = re.findall(r"snapuq_(\w+)\(&?(\w+)(?:, (\w+))?(?:, (\w+))?", body)
     kernels = [c for c in calls if c[1].endswith("_layer")]
     assert kernels == [
@@ -389,6 +416,30 @@ def test_the_source_reads_as_the_network() -> None:
     ]
     sums = [c[1] for c in calls if c[0] == "pool_sum_s8"]
     assert sums == ["stem", "spatial", "block"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_an_export_is_plain_and_an_image_says_where_it_is(head: str) -> None:
+    """A call for each step and nothing between them; marks and what makes it do without heads
+    are in the image alone, and without them it is the same C."""
+    monitor = tiny_monitor("mahalanobis", head) if head == "gaussian" else tiny_monitor(head=head)
+    files, image = emit(monitor).files, image_of(monitor)
+    plain = "".join(files.values())
+    assert not re.search(r"snapuq_mark|probe|profile|WITHOUT_HEADS|MODEL_STEPS", plain)
+    assert "#if" not in files["snap_model.c"]
+    program = build_program(monitor.body.graph, monitor.body, Reference())
+    lines = files["snap_model.c"].splitlines()
+    marked = image["snap_model.c"].splitlines()
+    calls = [f"    {call}" for step in program.steps for call in step_calls(step, program)]
+    first, last = (lines.index(call.splitlines()[0]) for call in (calls[0], calls[-1]))
+    between = "\n".join(lines[first : last + len(calls[-1].splitlines())])
+    assert between == "\n".join(calls)
+    bare = [line for line in marked if not re.match(r"#(if|endif)|    snapuq_mark\(", line)]
+    assert "\n".join(calls) in "\n".join(bare)
+    assert {name for name in files if files[name] != image[name]} == {
+        "snap_model.c",
+        "snap_model.h",
+    }
 
 
 @pytest.mark.parametrize(
@@ -405,5 +456,5 @@ def test_sizes_are_those_of_the_arrays(kind: str, head: str) -> None:
     assert emitted.constant_bytes == counted
     assert emitted.golden_bytes == 4 * np.prod(INPUT_SHAPE)
     header = emitted.files["snap_model.h"]
-    assert f"SNAP_MODEL_ARENA_BYTES {emitted.arena_bytes}\n#endif" in header
+    assert f"SNAP_MODEL_ARENA_BYTES {emitted.arena_bytes}\n" in header
     assert f"SNAP_MODEL_INPUT_BYTES {np.prod(INPUT_SHAPE)}" in header

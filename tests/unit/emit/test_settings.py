@@ -36,7 +36,7 @@ int main(void)
     fwrite(&fits, sizeof fits, 1, stdout);
     while (fits && fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
-        snap_model_profile(arena, &given, &result, 0);
+        snap_model_run_with(arena, &given, &result);
         fwrite(&result.uncertainty_q16, sizeof result.uncertainty_q16, 1, stdout);
     }
     return 0;

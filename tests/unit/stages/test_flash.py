@@ -66,6 +66,7 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     with run.write("export-c/small-mcu", after=()) as out:
         write_json(out / "export.json", {"model_id": MODEL, "files": []})
     monkeypatch.setattr(toolchain, "build", built)
+    monkeypatch.setattr("snapcli.stages.flash.write_sources", lambda *_: ([], []))
     monkeypatch.chdir(tmp_path)
     return Workspace(tmp_path / "runs")
 
