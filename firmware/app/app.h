@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The application as a whole. app_run(), in port.h, is app_boot() and then app_turn() for ever. */
 #ifndef APP_APP_H
 #define APP_APP_H

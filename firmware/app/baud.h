@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The rate of the console (SPEC.md, 3.5): it can be raised, and falls back by itself. */
 #ifndef APP_BAUD_H
 #define APP_BAUD_H

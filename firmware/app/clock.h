@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Time since boot, from a counter that wraps. */
 #ifndef APP_CLOCK_H
 #define APP_CLOCK_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Bytes from the console; words and numbers to it. */
 #ifndef APP_CONSOLE_H
 #define APP_CONSOLE_H

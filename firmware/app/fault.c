@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The last words of a program that cannot go on: a frame, and a line for who reads text. */
 #include "console.h"
 #include "frame.h"

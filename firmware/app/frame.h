@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Frames of the wire protocol (SPEC.md, 3.1 to 3.3). Knows neither boards nor
  * models, so that it can be built and attacked on the host. */
 #ifndef APP_FRAME_H

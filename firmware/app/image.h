@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Whether the program in flash is the one that was linked. */
 #ifndef APP_IMAGE_H
 #define APP_IMAGE_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The model: its memory, timed runs, and the stream of inputs that a controller watches. */
 #ifndef APP_INFERENCE_H
 #define APP_INFERENCE_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The text commands of MLPerf Tiny (SPEC.md, 3.7). */
 #ifndef APP_MLPERF_H
 #define APP_MLPERF_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Frames and their answers (SPEC.md, 3.2). */
 #ifndef APP_REQUEST_H
 #define APP_REQUEST_H

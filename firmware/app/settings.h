@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Which settings are in use: the image's own, or the newer of two in flash (SPEC.md, 3.6). */
 #ifndef APP_SETTINGS_H
 #define APP_SETTINGS_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "text.h"
 
 enum app_text_event app_text_feed(struct app_text *text, uint8_t byte)

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Lines of text and their words (SPEC.md, 3.7). Knows neither boards nor models. */
 #ifndef APP_TEXT_H
 #define APP_TEXT_H

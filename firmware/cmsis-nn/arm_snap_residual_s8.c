@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "arm_snap_residual_s8.h"
 
 #include "arm_nnsupportfunctions.h"

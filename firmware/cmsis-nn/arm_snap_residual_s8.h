@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The residuals of a SNAP head in the manner of CMSIS-NN: its types, its DSP
  * helpers, its calling convention. Bit for bit the same as snapuq_residual_s8(),
  * whose header explains the arithmetic. A name that ends in _qN is a fixed-point

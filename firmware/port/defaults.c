@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Weak defaults of what a port may give: a function of the port takes the place of
  * the one here. For any compiler with GNU attributes and any Cortex-M; elsewhere
  * (a host) there are no interrupts to mask and no reset. */

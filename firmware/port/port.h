@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* What a board gives to the application above it.
  *
  * Three functions and one constant are a port; everything else has a weak

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Reset, faults, stack and image: the same on every Cortex-M4 and M7 board. */
 #include "startup.h"
 

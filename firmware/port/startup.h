@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* What startup.c and sections.ld offer to the ports of this folder. */
 #ifndef STARTUP_H
 #define STARTUP_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* What both STM32 boards share: GPIO, USART (the F0/F3/L4/F7 kind), the marker
  * pin, the watchdog and the cycle counter of the core. It is the larger part of their ports,
  * so each port.c includes it once, after it has named

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The two vectors a Cortex-M needs to reach newlib's start code, which sets up
  * the rest by semihosting (rdimon.specs). */
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* A port without the application: answers single letters with words, and makes every
  * kind of fault. Small letters do so with interrupts masked, as inferences run;
  * capital ones without. */

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Runs layers that a kernel set lowered to C: the same program on the host and, by
  * semihosting, on an emulated Cortex-M.
  *

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* What a test generates for lowered.c. */
 #ifndef LOWERED_H
 #define LOWERED_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The settings of the application with the tiny model, on a flash that loses power: once at each
  * byte that is erased or written. Whatever is left, a boot must find the old or the new ones.
  *

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Runs the golden cases: the same program on the host (ASan + UBSan) and, by
  * semihosting, on an emulated Cortex-M.
  *

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* S, U, class and decision from the tensors of a TFLite-Micro interpreter.
  *
  *     snap_tflm<tflite::MicroInterpreter> monitor;

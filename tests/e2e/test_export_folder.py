@@ -9,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snapcli.assets import asset_dir
 from snapcli.graph import read_tflite
 from snapcli.targets import load_target
 from tests.conftest import Outcome, Workspace, need, snap
 from tests.golden.random_models import random_model
 from tests.unit.tiny_monitor import tiny_tflite
 
+LICENCE = (Path(__file__).parents[2] / "LICENSE").read_text("utf-8")
+(HOLDER,) = re.findall(r"^Copyright .*", LICENCE, re.MULTILINE)
+BUILD_FILES = ("Makefile", "CMakeLists.txt")
 STRICT = "-O2 -Wall -Wextra -Werror -Wmissing-prototypes"
 SANITIZED = f"{STRICT} -g -fsanitize=address,undefined -fno-sanitize-recover=all"
 
@@ -141,6 +145,34 @@ def test_it_holds_the_kernels_it_needs_and_no_others(folder: Path) -> None:
         *(f"snapnn_{name}.c" for name in loops),
         *("snapuq_requantize.c", *shared, *headers),
     }
+
+
+def unnoticed(folder: Path) -> list[str]:
+    """Files of ours that do not begin with the words of our licence."""
+    notice = re.compile(
+        rf"(/\*|#) {re.escape(HOLDER)}\n( \*|#) SPDX-License-Identifier: MIT( \*/)?\n"
+    )
+    ours = [p for p in folder.rglob("*") if "kernels/cmsis-nn" not in str(p)]
+    code = [p for p in ours if p.suffix in (".c", ".h", ".cc") or p.name in BUILD_FILES]
+    assert len(code) > 4
+    return [p.name for p in code if not notice.match(p.read_text())]
+
+
+def test_the_licence_travels_with_every_file(folder: Path, workspace: Workspace) -> None:
+    assert (folder / "LICENSE").read_text() == LICENCE
+    assert unnoticed(folder) == []
+    exported = workspace.run / "export-c" / "qemu-m4"
+    assert (exported / "LICENSE").read_text() == LICENCE
+    assert unnoticed(exported) == []
+    assert unnoticed(workspace.run / "build" / "qemu-m4") == []
+    assert workspace.snap("export-c", "--runtime", "tflm").code == 0
+    exported = workspace.run / "export-tflm" / "qemu-m4"
+    assert (exported / "LICENSE").read_text() == LICENCE
+    assert unnoticed(exported) == []
+
+
+def test_every_c_file_of_the_firmware_has_the_notice() -> None:
+    assert unnoticed(asset_dir("firmware")) == []
 
 
 def test_the_readme_says_flash_ram_and_work_of_every_layer(folder: Path) -> None:

@@ -398,7 +398,7 @@ def test_it_holds_what_the_monitor_needs_and_no_layers(exported: Exported) -> No
         f"snap_{part}.c" for part in ("flatbuffer", "monitor", "heads", "luts", "settings")
     }
     headers = {f"snap_{part}.h" for part in ("flatbuffer", "monitor", "parts", "tflm")}
-    beside = {"example.cc", "README.md", "export.json"}
+    beside = {"example.cc", "README.md", "LICENSE", "export.json"}
     kernels = {name for name in names if name.startswith("kernels/")}
     assert names == generated | headers | beside | kernels
     assert set(exported.report.files) == names - {"export.json"}

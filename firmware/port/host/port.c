@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The firmware as a process on this machine, for tests and for a look without a board.
  *
  *   firmware [--stdio] [--settings FILE] [--damaged]

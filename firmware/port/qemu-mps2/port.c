@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* QEMU mps2-an386 (Cortex-M4) and mps2-an500 (Cortex-M7), started with
  * -icount shift=0: one instruction takes one nanosecond of virtual time, so a
  * 25 MHz timer advances by one every 40 instructions, exactly repeatable.

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* STM32F767ZI on a NUCLEO-F767ZI, by the manual RM0410: 216 MHz, caches on,
  * USART3 on PD8 and PD9, the marker on PF15 (D2), settings in the last 512 KB
  * of the flash. */

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* STM32L432KC on a NUCLEO-L432KC, by the manual RM0394: 80 MHz, USART2 on PA2
  * and PA15, the marker on PA12 (D2), settings in the last two pages of the flash. */
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* snapnn: kernels for Cortex-M with the DSP extension, on weights that were packed for them.
  *
  * Each computes what the kernel of the same name in snapuq.h does, bit for bit; the contract is

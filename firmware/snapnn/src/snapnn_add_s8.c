@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapnn_columns.h"
 
 void snapnn_add_s8(const struct snapnn_add_s8 *layer, const int8_t *input1, const int8_t *input2,

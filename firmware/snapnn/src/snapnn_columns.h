@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* From bytes to the columns of a tile, and what comes behind a tile. Not part of the contract. */
 #ifndef SNAPNN_COLUMNS_H
 #define SNAPNN_COLUMNS_H

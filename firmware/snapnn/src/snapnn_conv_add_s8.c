@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapnn_positions.h"
 
 void snapnn_conv_add_s8(const struct snapnn_conv_add_s8 *layer, const int8_t *input,

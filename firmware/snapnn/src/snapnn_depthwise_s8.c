@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapnn_rows.h"
 
 /* Two taps, four channels each: (tap, tap) of every channel, times its two weights. */

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Tile: 4 output channels x 1 position, 4 inputs at a time.
  * Registers: inputs r0, their end r1, weights of two blocks r2 r3, 4 accumulators r4-r7, two pairs
  * of inputs r8 r9, two words of weights r10 r11, a pair of them r12: 13.

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Four channels of one position of a matrix product. Not part of the contract. */
 #ifndef SNAPNN_DOT4_H
 #define SNAPNN_DOT4_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The positions of a convolution, a tile at a time. Not part of the contract. */
 #ifndef SNAPNN_POSITIONS_H
 #define SNAPNN_POSITIONS_H

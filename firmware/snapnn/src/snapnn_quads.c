@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Tile: 4 channels of one position, all 9 taps; two taps a product, the ninth alone.
  * Registers: rows r0-r2, bytes from tap to tap r3, 4 accumulators r4-r7, weights r8, work r9-r12
  * and lr: all 14. Output and end of the loop wait on the stack.

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* One position of a 3x3 depthwise convolution. Not part of the contract. */
 #ifndef SNAPNN_QUADS_H
 #define SNAPNN_QUADS_H

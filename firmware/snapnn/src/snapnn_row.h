@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* One position of a matrix product: what a tile of four leaves over, and fully connected layers.
  * Not part of the contract. */
 #ifndef SNAPNN_ROW_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Rows of the input in scratch, padded: windows then need no care at the edges, and the output
  * may lie over the input. Not part of the contract. */
 #ifndef SNAPNN_ROWS_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Requantization. Not part of the contract. */
 #ifndef SNAPNN_SCALE_H
 #define SNAPNN_SCALE_H

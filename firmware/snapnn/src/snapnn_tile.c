@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Tile: 2 output channels x 4 positions, 4 inputs at a time.
  * Registers: 8 accumulators r4-r11, columns r0, weights r1, two pairs of weights r2 r3, two pairs
  * of inputs r12 lr: all 14. The end of the loop therefore waits on the stack.

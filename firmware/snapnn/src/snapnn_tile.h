@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Four positions of a matrix product. Not part of the contract. */
 #ifndef SNAPNN_TILE_H
 #define SNAPNN_TILE_H

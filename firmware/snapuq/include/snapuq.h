@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* snapuq: integer kernels of a small CNN and of its SNAP-UQ monitor.
  *
  * Contract of every kernel here: no allocation, no globals, no floating point except in the

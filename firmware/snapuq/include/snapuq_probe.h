@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Where time goes: a model that is built to be measured tells a probe when each step has ended. */
 #ifndef SNAPUQ_PROBE_H
 #define SNAPUQ_PROBE_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 int32_t snapuq_argmax_s8(const int8_t *logits, int32_t classes)

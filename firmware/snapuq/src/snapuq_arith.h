@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Arithmetic the kernels share, inlined into each of them. Not part of the contract.
  *
  * Right shifts of negative numbers are arithmetic here: C11 leaves that to the

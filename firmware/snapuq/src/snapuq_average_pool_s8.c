@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 void snapuq_average_pool_s8(const struct snapuq_pool_s8 *layer, const int8_t *input,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 void snapuq_average_q16(const uint32_t *value_q16, int32_t members, int32_t classes,

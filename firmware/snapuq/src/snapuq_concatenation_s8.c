@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 void snapuq_concatenation_s8(const struct snapuq_concatenation_s8 *layer,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_convolve.h"
 
 void snapuq_conv_add_s8(const struct snapuq_conv_add_s8 *layer, const int8_t *input,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* One position of a convolution, for the kernels that differ in what they do with it. Not part
  * of the contract. */
 #ifndef SNAPUQ_CONVOLVE_H

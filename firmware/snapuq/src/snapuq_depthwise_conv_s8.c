@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 /* sum[i] += the taps of channels o + i that read input channels c + i, i < count (1 or 4). */

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 void snapuq_dequantize_s8_f32(const struct snapuq_dequantize_s8_f32 *layer, const int8_t *input,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 uint32_t snapuq_energy_gaussian_q16(const int32_t *u_q12, int32_t channels)

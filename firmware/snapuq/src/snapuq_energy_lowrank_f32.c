@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 /* The order of operations is part of the result. gcc does not fuse multiply and add in a

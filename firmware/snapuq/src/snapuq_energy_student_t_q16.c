@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 /* Here 1 + u^2 / nu has saturated long before. */

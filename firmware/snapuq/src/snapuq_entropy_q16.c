@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 uint32_t snapuq_entropy_q16(const uint32_t *probability_q16, int32_t classes,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Sums over positions, two channels in the halves of a word. Not part of the contract. */
 #ifndef SNAPUQ_LANES_H
 #define SNAPUQ_LANES_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, const int32_t *input_q16,

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 uint32_t snapuq_map_logistic_q16(const struct snapuq_map_logistic *map, uint32_t score_q16,

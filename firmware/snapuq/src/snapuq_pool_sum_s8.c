@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_lanes.h"
 
 void snapuq_pool_sum_s8(const int8_t *input, int32_t positions, int32_t channels,

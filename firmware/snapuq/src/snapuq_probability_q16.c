@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
 void snapuq_probability_q16(const int8_t *logits, int32_t classes, uint32_t step_q24,

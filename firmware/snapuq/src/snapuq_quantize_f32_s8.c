@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 /* Half away from zero; steps of less than 2^23, where a float still has a fraction. */

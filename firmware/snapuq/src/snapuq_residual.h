@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* What residuals have in common, however the weights of a head lie. Not part of the contract. */
 #ifndef SNAPUQ_RESIDUAL_H
 #define SNAPUQ_RESIDUAL_H

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_residual.h"
 
 static void project(const struct snapuq_head_s8 *head, const int16_t *x, int16_t *z)

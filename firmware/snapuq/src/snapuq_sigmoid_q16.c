@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
 #define LIMIT_Q16 ((1 << 20) - 1) /* |t| just below 16, where the table ends */

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The instructions of the DSP extension that the kernels use, or C that does the same. Not part
  * of the contract.
  *

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* The application with the tiny model on a board made of buffers: any bytes may arrive.
  *
  * Of an input, byte 0 says what is wrong with the board (below), bytes 1 and 2 after how many

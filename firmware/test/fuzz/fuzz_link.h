@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #ifndef FUZZ_LINK_H
 #define FUZZ_LINK_H
 

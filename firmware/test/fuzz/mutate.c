@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Mutations that know frames: without a right CRC none of them gets past the parser. */
 #include "fuzz_link.h"
 

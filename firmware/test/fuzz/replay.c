@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* Runs the inputs in the files it is given; a sanitizer ends it where one does harm. */
 #include <stdio.h>
 #include <stdlib.h>

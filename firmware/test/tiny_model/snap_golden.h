@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 #ifndef SNAP_GOLDEN_H
 #define SNAP_GOLDEN_H
 

@@ -1,3 +1,5 @@
+/* Copyright (c) 2026 The snap developers
+ * SPDX-License-Identifier: MIT */
 /* A model by hand with the face of a generated one, small and fast, for tests of the
  * application around it. tests/unit/firmware/tiny_model.py computes the same.
  *

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from snapcli.emit.closure import needed_files
+from snapcli.emit.text import LICENCE_COMMENT
 
 _HEAD = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 # A comment may break the line anywhere.
@@ -26,8 +27,9 @@ class InnerLoop:
 
 
 def inner_loop(text: str) -> InnerLoop | None:
-    """As the comment at the top of a C file says; None where it says nothing."""
-    head = _HEAD.match(text)
+    """As the comment at the top of a C file says, behind the licence's; None where it says
+    nothing."""
+    head = _HEAD.match(text.removeprefix(LICENCE_COMMENT))
     found = _COUNT.search(head[0]) if head else None
     return InnerLoop(int(found[1]), int(found[2])) if found else None
 

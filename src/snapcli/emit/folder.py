@@ -11,10 +11,12 @@ from snapcli.emit.header import CLOSING, c_type, input_functions, output_functio
 from snapcli.emit.model import step_calls
 from snapcli.emit.program import Program
 from snapcli.emit.steps import LayerStep, stages
+from snapcli.emit.text import NOTICE
 from snapcli.monitor.monitor import Monitor
 from snapcli.targets import Target
 
 EXAMPLE = "example/main.c"
+LICENCE = "LICENSE"
 KERNELS = "kernels"
 THIRD_PARTY = f"{KERNELS}/{CMSIS_NN}/Source"
 _CALLED = re.compile(r"\b(\w+)\(")
@@ -98,7 +100,10 @@ def layer_rows(program: Program) -> tuple[LayerRow, ...]:
 
 def emit_makefile(target: Target, quiet: Sequence[str]) -> str:
     """quiet: folders of sources that others wrote, compiled without our warnings."""
-    return f"""# make           the example for this machine, and runs it
+    return f"""# {NOTICE[0]}
+# {NOTICE[1]}
+#
+# make           the example for this machine, and runs it
 # make target    the example for {target.core} and its size
 # In your own firmware: compile snap_model.c, snap_*.c and all of {KERNELS}/.
 
@@ -148,7 +153,10 @@ def _includes(quiet: Sequence[str]) -> list[str]:
 
 def emit_cmake(quiet: Sequence[str]) -> str:
     theirs = " ".join(f'"{folder}/*.c"' for folder in quiet)
-    return f"""# add_subdirectory() this folder and link snap_model.
+    return f"""# {NOTICE[0]}
+# {NOTICE[1]}
+#
+# add_subdirectory() this folder and link snap_model.
 # On its own it builds the example too.
 cmake_minimum_required(VERSION 3.16)
 project(snap_model C)
@@ -223,7 +231,7 @@ A MAC is a multiplication that is accumulated, or an addition where nothing is m
 {_heads_line(program)}The largest set of tensors alive at once is {program.live_bytes:,} B; the
 arena is {share:.2f} of it{why}.
 
-The kernels in `{KERNELS}/` are part of snap-uq, MIT licence{licence}.
+The code is snap-uq's, MIT licence: LICENSE goes with it{licence}.
 """
 
 

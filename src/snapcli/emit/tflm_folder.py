@@ -164,5 +164,5 @@ the others where they were, and by about 100 B of bookkeeping per output. Ask yo
 `interpreter.arena_used_bytes()`. Where that is too much, `snap export-c --runtime c` pools each
 tensor as soon as it is there and keeps none.
 
-The kernels in `{KERNELS}/` and `snap_tflm.h` are part of snap-uq, MIT licence.
+The code is snap-uq's, MIT licence: LICENSE goes with it.
 """

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from snapcli.assets import licence
 from snapcli.config import ExportOptions
 from snapcli.emit import Emitted, Program, build_program, emit_model
 from snapcli.emit.example import emit_example
 from snapcli.emit.folder import (
     EXAMPLE,
+    LICENCE,
     THIRD_PARTY,
     emit_cmake,
     emit_makefile,
@@ -154,6 +156,7 @@ def _write(
     files[EXAMPLE] = emit_example(program, monitor)
     files["Makefile"] = emit_makefile(target, theirs)
     files["CMakeLists.txt"] = emit_cmake(theirs)
+    files[LICENCE] = licence()
     # The constants alone may be too much: then nothing needs to be compiled to know it.
     input_bytes = program.graph.tensors[program.graph.inputs[0]].size_bytes
     around = our_firmware(input_bytes, emitted.golden_bytes) if monitor else Surroundings()

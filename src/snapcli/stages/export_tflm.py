@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from snapcli.assets import licence
+from snapcli.emit.folder import LICENCE
 from snapcli.emit.tflm import OutputRow, emit_tflm
 from snapcli.emit.tflm_folder import (
     EXAMPLE,
@@ -81,6 +83,7 @@ def write_tflm(
     files = {**emitted.files, **kernel_files(snapuq_files(), emitted.files)}
     sources = [out / name for name in files if name.endswith(".c") and name != _FLATBUFFER]
     files |= tflm_adapter()
+    files[LICENCE] = licence()
     files[EXAMPLE] = emit_example(monitor, read_tflite(content), emitted, operators)
     write_texts(files, out)
     flash_bytes, measured = compiled_flash(emitted.constant_bytes, target, sources, out)
