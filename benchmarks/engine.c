@@ -6,7 +6,7 @@
 #include "port.h"
 #include "snap_model.h"
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 
 static void send(const void *values, uint32_t bytes)
 {

@@ -15,7 +15,7 @@
 _Static_assert(SNAP_MODEL_INPUT_BYTES <= APP_PAYLOAD_LIMIT, "an input has to fit one frame");
 
 /* Named: a linker script may place .bss.app_arena in the fastest memory. */
-_Alignas(8) uint8_t app_arena[APP_ARENA_BYTES];
+_Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t app_arena[APP_ARENA_BYTES];
 
 /* ---- Runs --------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #define APP_PROBABILITY_BYTES (4 * SNAP_MODEL_CLASSES)
 #define APP_ARENA_BYTES \
     (APP_RECEIVE_BYTES > APP_PROBABILITY_BYTES ? APP_RECEIVE_BYTES : APP_PROBABILITY_BYTES)
-extern _Alignas(8) uint8_t app_arena[APP_ARENA_BYTES];
+extern _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t app_arena[APP_ARENA_BYTES];
 
 /* Runs the model on what is in its input, with the settings in use. steps is 0, or the counts
  * of all steps go there, [SNAP_MODEL_STEPS]. Returns the count of all, in the counter's unit. */

@@ -14,7 +14,7 @@
 #include "port.h"
 #include "snap_model.h"
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static uint8_t block[2056]; /* more than the small part can keep */
 static const char greeting[] = "ready\n";
 

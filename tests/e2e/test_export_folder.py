@@ -124,7 +124,7 @@ def test_the_header_is_the_whole_face_also_for_cpp(folder: Path, tmp_path: Path)
     user = tmp_path / "user.cpp"
     user.write_text(
         '#include "snap_model.h"\n'
-        "alignas(8) static uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n"
+        "alignas(SNAP_MODEL_ARENA_ALIGN) static uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n"
         "int main() { *snap_model_input(arena) = 1; snap_model_run(arena);\n"
         "return *snap_model_output_logits(arena); }\n"
     )

@@ -74,7 +74,7 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
         f"{GENERATED}/* Runs the model once on a made-up input and compares the result with "
         "snap's integer reference. */",
         f'#include <stdio.h>\n\n#include "snap_model.h"\n{state}',
-        "static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n",
+        "static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n",
         *helpers,
         *expected,
         f"""int main(void)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from snapcli.emit.names import c_names
 from snapcli.emit.program import Program
 from snapcli.emit.steps import moved
-from snapcli.emit.text import GENERATED
+from snapcli.emit.text import GENERATED, float_literal, shape_text
 from snapcli.graph.graph import Tensor
+from snapcli.graph.plan import ALIGNMENT
 from snapcli.monitor.monitor import Monitor
 
 RUN = "void snap_model_run(void *arena)"
@@ -49,7 +50,9 @@ struct snapuq_budget_state;
 {DECIDE};"""
 # Behind the last step of the program, with a monitor.
 CLOSING = {"class": "classifier", "map": "map"}
-_PLAIN_FACE = f"/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */\n{RUN};"
+_ARENA = "/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to SNAP_MODEL_ARENA_ALIGN. */"
+ALIGN = f"#define SNAP_MODEL_ARENA_ALIGN {ALIGNMENT}"
+_PLAIN_FACE = f"{_ARENA}\n{RUN};"
 
 
 def emit_header(
@@ -60,7 +63,8 @@ def emit_header(
     if monitor:
         lines.append(f"#define SNAP_MODEL_CLASSES {monitor.body.classes}")
         lines.append(f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}")
-    lines += [f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}", *access(program), ""]
+    lines.append(f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}")
+    lines += [ALIGN, *access(program), ""]
     lines += [result_struct(), "", monitor_face(settings)] if settings else [_PLAIN_FACE]
     return guarded("SNAP_MODEL_H", lines)
 
@@ -118,22 +122,33 @@ def _functions(base: str, tensors: Sequence[str]) -> list[str]:
     if len(tensors) == 1:
         return [base]
     named = c_names(tensors)  # two outputs may be views of the same bytes
-    return [f"{base}_{named[name]}" for name in tensors]
+    found: dict[str, str] = {}  # by the name of the macros, which does not tell x from X
+    for name in tensors:
+        function, n = f"{base}_{named[name]}", 2
+        while function.upper() in found:
+            function, n = f"{base}_{named[name]}_{n}", n + 1
+        found[function.upper()] = function
+    return list(found.values())
 
 
 def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]:
-    """The size of an input or output and the function that says where it lies."""
-    shape = "x".join(str(d) for d in tensor.shape)
-    ctype = c_type(tensor)
-    meaning = f", real = {tensor.scale!r} * (q - ({tensor.zero_point}))"
-    meaning = meaning if tensor.dtype == "int8" else ""
+    """What an input or output is, and the function that says where it lies."""
+    ctype, macro = c_type(tensor), function.upper()
+    meaning, constants = "", []
+    if tensor.dtype == "int8":
+        meaning = ", real = scale * (q - zero point)"
+        constants = [
+            f"#define {macro}_SCALE {float_literal(tensor.scale)}",
+            f"#define {macro}_ZERO_POINT ({tensor.zero_point})",
+        ]
     when = "valid until the next input is written" if const else "a run overwrites it"
     through = f"({const}void *)" if ctype == "float" else ""
     inner = f"{through}(({const}uint8_t *)arena + {offset})"
     return [
-        f"/* {shape} {tensor.dtype}{meaning}. It lies in the arena;",
+        f"/* {shape_text(tensor.shape)} {tensor.dtype}{meaning}. It lies in the arena;",
         f" * {when}. */",
-        f"#define {function.upper()}_BYTES {tensor.size_bytes}",
+        f"#define {macro}_BYTES {tensor.size_bytes}",
+        *constants,
         f"static inline {const}{ctype} *{function}({const}void *arena)",
         "{",
         f"    return ({const}{ctype} *){inner};",
@@ -147,7 +162,7 @@ def c_type(tensor: Tensor) -> str:
 
 def monitor_face(settings: str) -> str:
     """settings: the struct of the settings block."""
-    return f"""/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to 8. */
+    return f"""{_ARENA}
 {RUN_MONITOR};
 
 {settings_face(settings)}

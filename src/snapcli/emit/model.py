@@ -29,7 +29,9 @@ from snapcli.emit.steps import (
     moved,
     sum_buffer,
 )
-from snapcli.emit.text import GENERATED, array
+from snapcli.emit.text import GENERATED, array, shape_text
+from snapcli.fixedpoint import ConvAddS8, ConvS8, PoolS8
+from snapcli.graph.graph import Graph, Layer
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import pack_settings
 
@@ -111,7 +113,7 @@ def _run(program: Program, monitor: Monitor | None, trace: bool) -> str:
     """Straight on: where the buffers lie, the steps, and with a monitor the decision."""
     lines = ["{", *network_pointers(program), *monitor_pointers(program), ""]
     for i, step in enumerate(program.steps):
-        lines += [f"    {call}" for call in step_calls(step, program)]
+        lines += step_lines(step, program)
         if trace:
             lines.append(f"    {_trace(i, step, program)}")
     if monitor is None:
@@ -137,6 +139,26 @@ def network_pointers(program: Program) -> list[str]:
             scratch = layer_scratch(program.pointers[step.layer.target])
             lines.append(f"    uint8_t *const {scratch} = base + {offset};")
     return lines
+
+
+def step_lines(step: Step, program: Program) -> list[str]:
+    """The statements of a step, of a layer with its shapes above them."""
+    calls = [f"    {call}" for call in step_calls(step, program)]
+    if not isinstance(step, LayerStep):
+        return calls
+    return [f"    /* {_shapes(step.layer, program.graph)} */", *calls]
+
+
+def _shapes(layer: Layer, graph: Graph) -> str:
+    """CONV_2D 9x8x3 -> 9x8x6, window 3x3: of a layer, whose name may be any text."""
+    sources = ", ".join(shape_text(graph.tensors[name].shape) for name in layer.sources)
+    text = f"{layer.operator} {sources} -> {shape_text(graph.tensors[layer.target].shape)}"
+    kernel = layer.kernel.conv if isinstance(layer.kernel, ConvAddS8) else layer.kernel
+    if not isinstance(kernel, ConvS8 | PoolS8):
+        return text
+    text += f", window {kernel.kernel_h}x{kernel.kernel_w}"
+    strides = (kernel.stride_h, kernel.stride_w)
+    return text if strides == (1, 1) else f"{text}, stride {shape_text(strides)}"
 
 
 def step_calls(step: Step, program: Program) -> tuple[str, ...]:

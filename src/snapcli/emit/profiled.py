@@ -8,6 +8,7 @@ from itertools import groupby
 
 from snapcli.emit.decision import DEFAULT_SETTINGS, classify, decide, emit_probability
 from snapcli.emit.header import (
+    ALIGN,
     CLOSING,
     RUN_MONITOR,
     RUN_WITH,
@@ -21,7 +22,7 @@ from snapcli.emit.model import (
     includes,
     layer_definitions,
     network_pointers,
-    step_calls,
+    step_lines,
 )
 from snapcli.emit.monitor import monitor_definitions, monitor_pointers
 from snapcli.emit.program import Program
@@ -66,6 +67,7 @@ def _header(program: Program, monitor: Monitor, model_id: str) -> str:
         f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}",
         f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}",
         "#endif",
+        ALIGN,
         *access(program),
         "",
         result_struct("SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1"),
@@ -110,11 +112,7 @@ def _profile(program: Program, monitor: Monitor) -> str:
     lines.append("")
     numbered = enumerate(program.steps)
     for is_layer, steps in groupby(numbered, lambda s: isinstance(s[1], LayerStep | MoveStep)):
-        calls = [
-            line
-            for i, step in steps
-            for line in (*(f"    {call}" for call in step_calls(step, program)), _mark(i))
-        ]
+        calls = [line for i, step in steps for line in (*step_lines(step, program), _mark(i))]
         lines += calls if is_layer else _with_heads(calls)
     logits = program.pointers[monitor.body.logits_tensor]
     lines += ["", *classify(logits), _mark(len(program.steps))]

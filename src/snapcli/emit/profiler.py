@@ -21,7 +21,7 @@ def emit_profiler(program: Program) -> str:
 #include "snap_model.h"
 #include "snapuq_probe.h"
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static uint64_t counts[SNAP_MODEL_STEPS];
 static uint32_t last;
 

@@ -84,7 +84,7 @@ def emit_counter(program: Program) -> str:
 #define PAINT 0x5AA5C33Cu
 #define PAINTED_WORDS {_PAINTED_BYTES // 4}
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static struct snap_scored scored;
 
 /* All that the run touches of the stack lies below that of this function. */

@@ -26,11 +26,26 @@ _TYPES = {
 
 
 def array(name: str, values: np.ndarray, static: bool = True) -> str:
-    """A constant array of the same element type, rows as wide as a page."""
+    """A constant array of the same element type, rows as wide as a page.
+
+    uint32 are words that something was packed into: no numbers, so they are in hex.
+    """
     flat = values.ravel()
     ctype = c_type_of(values)
     head = f"{'static ' if static else ''}const {ctype} {name}[{flat.size}] = {{\n"
-    return head + wrap(c_literal(v, ctype) for v in flat.tolist()) + "};\n"
+    packed = values.dtype == np.uint32
+    items = (f"0x{v:08x}u" if packed else c_literal(v, ctype) for v in flat.tolist())
+    return head + wrap(items) + "};\n"
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """9x8x3; a scalar is 1."""
+    return "x".join(map(str, shape)) or "1"
+
+
+def float_literal(value: float) -> str:
+    """The shortest decimal of C that is this float32."""
+    return f"{float(str(np.float32(value)))!r}f"
 
 
 def c_type_of(values: np.ndarray) -> str:

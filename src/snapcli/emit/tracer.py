@@ -31,7 +31,7 @@ def emit_tracer(program: Program) -> str:
 
 void snap_model_trace(int32_t step, const void *values, int32_t bytes);
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static FILE *trace;
 
 void snap_model_trace(int32_t step, const void *values, int32_t bytes)

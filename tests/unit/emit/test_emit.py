@@ -16,10 +16,12 @@ from snapcli.assets import asset_dir
 from snapcli.emit import Emitted, KernelSet, Reference, build_program, emit_model
 from snapcli.emit.cmsis_nn import CmsisNn
 from snapcli.emit.folder import step_rows
-from snapcli.emit.model import step_calls
+from snapcli.emit.header import input_functions, output_functions
+from snapcli.emit.model import step_lines
 from snapcli.emit.profiled import image_files
 from snapcli.emit.snap import Snap
 from snapcli.graph import Layer, Tensor
+from snapcli.graph.plan import ALIGNMENT
 from snapcli.graph.reader import read_tflite
 from snapcli.kernels import snapnn_files
 from snapcli.monitor.body import Body, TapTensors
@@ -418,6 +420,73 @@ def test_the_source_reads_as_the_network() -> None:
     assert sums == ["stem", "spatial", "block"]
 
 
+def test_every_layer_says_its_shapes() -> None:
+    files = emit(tiny_monitor()).files["snap_model.c"]
+    body = files.partition("void snap_model_run_with(")[2]
+    assert re.findall(r"    /\* (.*) \*/\n    snapuq_(\w+)\(&(\w+)_layer", body) == [
+        ("CONV_2D 9x8x3 -> 9x8x6, window 3x3", "conv_s8", "stem"),
+        (
+            "DEPTHWISE_CONV_2D 9x8x6 -> 5x4x6, window 3x3, stride 2x2",
+            "depthwise_conv_s8",
+            "spatial",
+        ),
+        ("CONV_2D 5x4x6 -> 5x4x9, window 1x1", "conv_s8", "block"),
+        ("MEAN 5x4x9 -> 9", "mean_s8", "layer_3"),
+        ("FULLY_CONNECTED 9 -> 5", "fully_connected_s8", "logits"),
+    ]
+
+
+# Prints what the macros of some inputs and outputs say.
+CONSTANTS = """
+#include <stdio.h>
+#include "snap_model.h"
+
+int main(void)
+{
+    printf("%d\\n", SNAP_MODEL_ARENA_ALIGN);
+    {prints}
+    return 0;
+}
+"""
+
+
+def constants(header: str, names: Sequence[str], folder: Path) -> list[str]:
+    (folder / "snap_model.h").write_text(header)
+    prints = "".join(
+        f'printf("%a %d\\n", (double)SNAP_MODEL_{n}_SCALE, SNAP_MODEL_{n}_ZERO_POINT);'
+        for n in names
+    )
+    (folder / "main.c").write_text(CONSTANTS.replace("{prints}", prints))
+    call([*FLAGS, str(folder / "main.c"), "-o", str(folder / "main")])
+    return call([str(folder / "main")]).decode().splitlines()
+
+
+def test_the_header_has_scale_zero_point_and_alignment_as_constants(tmp_path: Path) -> None:
+    graph = tiny_body().graph
+    program = build_program(graph, None, Reference())
+    header = emit_model(program, None, None).files["snap_model.h"]
+    outputs = output_functions(program)
+    names = [f.removeprefix("snap_model_").upper() for f in ("snap_model_input", *outputs)]
+    align, *found = constants(header, names, tmp_path)
+    assert align == str(ALIGNMENT)
+    tensors = [graph.tensors[name] for name in (graph.input, *program.outputs)]
+    for line, tensor in zip(found, tensors, strict=True):
+        scale, zero_point = line.split()
+        assert float.fromhex(scale) == float(np.float32(tensor.scale))
+        assert int(zero_point) == tensor.zero_point
+
+
+def test_names_that_differ_in_case_have_constants_of_their_own(tmp_path: Path) -> None:
+    tensor = tiny_body().graph.tensors["logits"]
+    names = ("logits", "LOGITS_", "Logits")
+    tensors = {n: replace(tensor, name=n, scale=0.5**i) for i, n in enumerate(names)}
+    graph = replace(tiny_body().graph, tensors=tensors, inputs=names, layers=(), outputs={})
+    program = replace(build_program(tiny_body().graph, None, Reference()), graph=graph)
+    functions = input_functions(program)
+    assert len({function.upper() for function in functions}) == 3
+    assert functions[0] == "snap_model_input_logits"
+
+
 @pytest.mark.parametrize("head", HEADS)
 def test_an_export_is_plain_and_an_image_says_where_it_is(head: str) -> None:
     """A call for each step and nothing between them; marks and what makes it do without heads
@@ -430,7 +499,7 @@ def test_an_export_is_plain_and_an_image_says_where_it_is(head: str) -> None:
     program = build_program(monitor.body.graph, monitor.body, Reference())
     lines = files["snap_model.c"].splitlines()
     marked = image["snap_model.c"].splitlines()
-    calls = [f"    {call}" for step in program.steps for call in step_calls(step, program)]
+    calls = [line for step in program.steps for line in step_lines(step, program)]
     first, last = (lines.index(call.splitlines()[0]) for call in (calls[0], calls[-1]))
     between = "\n".join(lines[first : last + len(calls[-1].splitlines())])
     assert between == "\n".join(calls)

@@ -23,7 +23,7 @@ DRIVER = """
 #include <string.h>
 #include "snap_model.h"
 
-static _Alignas(8) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
+static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static struct snap_model_settings given;
 
 int main(void)

@@ -36,7 +36,9 @@ def test_every_value_is_written_as_it_is(dtype: str, data: st.DataObject) -> Non
     head, _, body = text.partition("{")
     assert head == f"static const {dtype}_t name[{len(values)}] = "
     numbers = body.replace("INT32_MIN", str(-(2**31)))
-    assert [int(n) for n in re.findall(r"-?\d+", numbers)] == values.tolist()
+    found = re.findall(r"-?(?:0x[0-9a-f]{8}|\d+)", numbers)
+    assert [int(n, 0) for n in found] == values.tolist()
+    assert ("0x" in body) == (dtype == "uint32")
     assert max(map(len, text.splitlines())) <= 100
 
 
