@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snapcli import toolchain
-from snapcli.stages import export_c
+from snapcli.pricing import kernel_set
 from tests.conftest import Workspace, need, snap
 from tests.golden import tflite_op as op
 from tests.unit.emit.test_program import separable_tflite
@@ -45,14 +45,14 @@ PLAIN = ("--kernels", "reference")
 
 def broken(monkeypatch: pytest.MonkeyPatch, kernel: str, old: str, new: str) -> None:
     """The plain library with one line of one kernel changed."""
-    original = export_c.snapuq_files
+    original = kernel_set.snapuq_files
 
     def files() -> dict[str, str]:
         found = original()
         assert old in found[kernel]
         return {**found, kernel: found[kernel].replace(old, new)}
 
-    monkeypatch.setattr(export_c, "snapuq_files", files)
+    monkeypatch.setattr(kernel_set, "snapuq_files", files)
 
 
 def test_the_first_layer_that_differs_is_named_with_both_values(
