@@ -22,6 +22,8 @@ import pytest
 
 from .models.small_models import library
 
+pytestmark = pytest.mark.slow
+
 GIB = 1 << 30
 # On a busy or slower machine as many times more as unpacking 64 MiB takes longer there.
 SECONDS, PER_UNPACKING, MEMORY = 1.0, 8, GIB

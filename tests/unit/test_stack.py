@@ -19,6 +19,8 @@ from snapcli.targets import load_target, target_names
 from .firmware import tiny_model
 from .tiny_monitor import random_inputs, tiny_monitor
 
+pytestmark = pytest.mark.slow
+
 needs_gcc = pytest.mark.skipif(
     shutil.which(toolchain.GCC) is None, reason=f"{toolchain.GCC} is not installed"
 )

@@ -4,6 +4,7 @@ From what it says come the check of its value, its flag on the command line with
 and its row in docs/options.md.
 """
 
+import shlex
 from dataclasses import Field, dataclass, field, fields
 from types import NoneType
 from typing import Any, ClassVar, cast, get_args
@@ -120,7 +121,8 @@ class StageOptions:
             other, wanted = told.only_with
             found = getattr(self, other)
             if found != wanted:
-                raise ConfigError(f"{name} is for --{other} {wanted}", f"It is {found} now.")
+                needed = f"--{other} {shlex.quote(wanted)}"
+                raise ConfigError(f"{name} is for {needed}", f"It is {found} now.")
 
 
 def check_limits(name: str, value: float, limits: tuple[float, float]) -> None:

@@ -25,6 +25,8 @@ from tests.unit.device.fake_device import (
     framed,
 )
 
+pytestmark = pytest.mark.slow
+
 HELLO = struct.pack(
     "<HHIHHHBBIIIIII16s", *(2, 3, 4, 3, 2, 4, 0, 0, 40, 25, 640, 1, 2, 3), b"0" * 16
 )

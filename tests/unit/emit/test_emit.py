@@ -40,7 +40,10 @@ from ..tiny_monitor import (
     tiny_ops,
 )
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler"),
+    pytest.mark.slow,
+]
 
 LIBRARY = asset_dir("firmware") / "snapuq"
 FLAGS = (

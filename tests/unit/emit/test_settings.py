@@ -14,7 +14,10 @@ from snapcli.monitor.settings import check_of, layout_of, pack_settings
 from ..tiny_monitor import MAPS, gated_map, random_inputs, tiny_monitor
 from .test_emit import FLAGS, LIBRARY, call, emit
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler"),
+    pytest.mark.slow,
+]
 
 # Reads one block and then inputs; writes its own block, whether the one read fits, and U of each
 # input under it.

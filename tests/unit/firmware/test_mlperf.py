@@ -13,6 +13,8 @@ from . import tiny_model
 from .running import Console, running
 from .tiny_model import INPUT_BYTES, expected, probabilities
 
+pytestmark = pytest.mark.slow
+
 LAP = re.compile(r"m-lap-us-(\d+)")
 MESSAGE = re.compile(r"(m-[\w-]+|m-\[.*\]|m-[\w-]+\[.*\]|e-\[.*\])")
 

@@ -2,10 +2,14 @@
 
 import subprocess
 
+import pytest
+
 from snapcli.toolchain import app_sources
 from tests.conftest import need
 
 from .tiny_model import FIRMWARE, sources
+
+pytestmark = pytest.mark.slow
 
 PAGE_BYTES, WRITTEN_BYTES, PUSHES = 96, 88, 5
 

@@ -34,6 +34,8 @@ from .tiny_model import (
     expected,
 )
 
+pytestmark = pytest.mark.slow
+
 IMAGE = b"123456789"  # what the host port calls its image
 PAGE_BYTES = 2048  # of its settings
 

@@ -17,6 +17,8 @@ from snapcli.graph.operators import OPERATORS
 from ...golden.random_models import random_model
 from ...golden.tflite_op import packed
 
+pytestmark = pytest.mark.slow
+
 FILES = 3000
 
 

@@ -24,6 +24,8 @@ from snapcli.runs import Run, create_run
 from ...conftest import need
 from ..methods.trained.test_networks import SMALL
 
+pytestmark = pytest.mark.slow
+
 X = np.random.default_rng(0).uniform(0, 1, (6, 16, 16, 1)).astype(np.float32)
 EPOCHS = 2
 

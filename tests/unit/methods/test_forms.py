@@ -22,6 +22,8 @@ from snapcli.score.maps import SCORE, THIRD, Gate, GatedMap
 from tests.unit.stages.tiny_run import tiny_dataset
 from tests.unit.tiny_monitor import random_inputs, tiny_body, tiny_monitor
 
+pytestmark = pytest.mark.slow
+
 FORMS = [name for name in GROUPS["single-pass"] if TABLE[name].form]
 FITTED = [name for name in FORMS if name not in ("snap", "snap-deployed")]
 COUNT = 150

@@ -13,6 +13,8 @@ from snapcli.models.convert import convert_int8
 
 from ...conftest import need
 
+pytestmark = pytest.mark.slow
+
 SHAPES = {
     "dscnn-digits": (16, 16, 1),
     "cnn-mnist": (28, 28, 1),

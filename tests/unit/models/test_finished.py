@@ -15,6 +15,8 @@ from snapcli.models.saved_file import read_saved
 from ...conftest import need
 from .small_models import CLASSES, SHAPE, answers, classifier, inputs, library, saved
 
+pytestmark = pytest.mark.slow
+
 MODELS = Path(__file__).parents[3].parent / "shared" / "models"
 FORMS = [
     *(("3", form) for form in ("keras", "h5", "export", "module")),

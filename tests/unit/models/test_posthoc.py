@@ -13,6 +13,8 @@ from snapcli.models.attached import AttachedHeads
 
 from ...conftest import need
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("examples", "varied"), [(99, 3), (100, 0)])
 def test_only_a_small_set_is_looked_at_varied(

@@ -22,6 +22,8 @@ from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor, load_monitor
 from ..emit.test_emit import INPUTS, build, library, run
 from ..tiny_monitor import HEADS, MAPS, random_inputs, tiny_monitor, tiny_tflite
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["library"]
 Arrays = dict[str, NDArray[Any]]
 KINDS = [*((k, "gaussian") for k in MAPS), *(("gated", h) for h in HEADS)]

@@ -16,6 +16,8 @@ from snapcli.runs import MANIFEST, Run, create_run, json_writer
 from snapcli.runs.files import removed
 from snapcli.stored import read_json
 
+pytestmark = pytest.mark.slow
+
 ROOM = str(Path(sys.modules["snapcli.runs"].__path__[0]))
 # What Python tells of before it asks the kernel.
 DISK = (

@@ -15,6 +15,8 @@ from snapcli.runs import Run, create_run
 from snapcli.runs.lock import Lock
 from snapcli.stored import read_json
 
+pytestmark = pytest.mark.slow
+
 # Each process makes its own stage again and again; what it has recorded has to stay.
 WRITES = """
 import sys

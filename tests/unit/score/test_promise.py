@@ -19,6 +19,8 @@ from snapcli.score.promise import (
 )
 from snapcli.score.threshold import NEVER
 
+pytestmark = pytest.mark.slow
+
 Rate = Callable[[np.ndarray], np.ndarray]
 Rule = Callable[[Cell, Cell, float], tuple[float, Promise]]
 RULES: dict[str, Rule] = {"risk": threshold_by_risk, "false-alarm": threshold_by_false_alarm}

@@ -22,6 +22,8 @@ from tests.unit.made_evidence import played
 from tests.unit.stages.tiny_run import PLAYED_FRAMES, calibrate, play, tiny_dataset, tiny_run
 from tests.unit.tiny_monitor import tiny_monitor
 
+pytestmark = pytest.mark.slow
+
 QUICK = EvalOptions(("entropy",), (), 20, 20, 0)
 
 

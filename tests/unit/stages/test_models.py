@@ -8,6 +8,8 @@ from snapcli.stages.models import models
 
 from ...conftest import need
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_keyword_backbone_keeps_its_budget() -> None:
     need(tensorflow=True, compiler=True)

@@ -20,6 +20,8 @@ from ..report.example import example
 from .board_report import report as bench_report
 from .made_stream import flash_report, stream_files
 
+pytestmark = pytest.mark.slow
+
 EXACT = "the integer reference, which the device equals bit for bit"
 
 

@@ -18,6 +18,8 @@ from snapcli.stages.stream import Player, identity_of
 from ..tiny_monitor import INPUT_SHAPE
 from .fake_device import HELLO, FakeDevice, controlled
 
+pytestmark = pytest.mark.slow
+
 FRAMES = 700  # more than one partial file
 
 

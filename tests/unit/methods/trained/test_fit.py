@@ -16,6 +16,8 @@ from snapcli.models.tensorflow import require_tensorflow
 from ....conftest import need
 from .test_networks import KINDS, SMALL
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = TrainOptions(epochs=2, batch_size=32, ema=0.9, mixup=0.2)
 
 

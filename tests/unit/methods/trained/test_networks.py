@@ -20,6 +20,8 @@ from snapcli.models.tensorflow import require_tensorflow
 
 from ....conftest import need
 
+pytestmark = pytest.mark.slow
+
 SHAPE, CLASSES = (8, 8, 1), 3
 KINDS = {row.name: row.trains for row in ROWS if row.trains}
 
