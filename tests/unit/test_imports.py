@@ -40,7 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"trusted"}),
     frozenset({"object_cache"}),
     frozenset({"assets", "cache", "jsontext", "progress", "stack", "stored", "used"}),
-    frozenset({"errors", "limits"}),
+    frozenset({"array", "errors", "limits"}),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 MODULES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}

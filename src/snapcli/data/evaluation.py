@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Bools
 from snapcli.data.dataset import Dataset, Inputs, Raw
 from snapcli.data.files.features import cached
 
@@ -61,7 +62,7 @@ class Evaluation:
         order = np.random.default_rng(_SUBSET_SEED).permutation(count)
         return np.sort(order[: self.limit])
 
-    def first_half(self, key: Key) -> NDArray[np.bool_]:
+    def first_half(self, key: Key) -> Bools:
         """Which examples of a condition come from the first half of their split: those of even
         number there, whatever was made of them."""
         return self.rows(key) % 2 == 0

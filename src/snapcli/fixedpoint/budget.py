@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Bools
+
 ONE_Q24 = 1 << 24
 
 
@@ -54,7 +56,7 @@ def budget_step(
 
 def budget_run(
     parameters: Budget, uncertainty_q16: NDArray[np.uint32]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+) -> tuple[Bools, NDArray[np.int32]]:
     """U uint32 [N] in order -> abstain [N], and [N, 2]: rate and threshold after each."""
     state = budget_start(parameters)
     abstain = np.empty(len(uncertainty_q16), bool)

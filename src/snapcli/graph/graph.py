@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.graph.operators import Kernel, operator
 
 
@@ -46,7 +47,7 @@ class Tensor:
         """What quantize() takes back to the same bytes."""
         return (q.astype(np.float32) - np.float32(self.zero_point)) * np.float32(self.scale)
 
-    def channel_means(self, sums: NDArray[np.int32]) -> NDArray[np.float64]:
+    def channel_means(self, sums: NDArray[np.int32]) -> Array:
         """Real means over the positions, from sums of q - zero_point; deviations behind them have
         the same scale."""
         return sums * np.float64(self.scale / self.positions)

@@ -8,14 +8,14 @@ the last word.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, solve
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from snapcli.array import Array, Bools
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.head import Head
-from snapcli.heads.likelihood import VARIANCE_RANGE, Array
+from snapcli.heads.likelihood import VARIANCE_RANGE
 from snapcli.heads.loss import Loss, Weights, energies, nll
 
 # Keeps channels that hardly ever fire from being standardized by next to nothing: a share of the
@@ -79,7 +79,7 @@ def _statistics(a: Array) -> tuple[Array, Array]:
     return mean, np.maximum(np.sqrt(variances + _QUIET * usual), _STILL * np.abs(mean))
 
 
-def _spread(x: Array, y: Array, live: NDArray[np.bool_], rank: int, seed: int) -> Weights:
+def _spread(x: Array, y: Array, live: Bools, rank: int, seed: int) -> Weights:
     """The weights of all channels; those that never change are predicted to stay, sigma = 1."""
     weights = _nothing(max(rank, 1), x.shape[1], len(live))
     if live.any():

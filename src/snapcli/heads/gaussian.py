@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import TrainOptions
 from snapcli.fixedpoint import Energy, Residual, mean_q16
-from snapcli.heads.likelihood import Array, Linear, MakeTraining, Prediction
+from snapcli.heads.likelihood import Linear, MakeTraining, Prediction
 from snapcli.stored import Arrays
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import MAX_TAPS
-from snapcli.heads.likelihood import Array, Likelihood, Prediction, variance
+from snapcli.heads.likelihood import Likelihood, Prediction, variance
 from snapcli.heads.likelihoods import LIKELIHOODS
 from snapcli.stored import Arrays, check_values, stored_arrays
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from snapcli.array import Array
 from snapcli.fixedpoint.sigma import EPS
 from snapcli.heads.head import Head
-from snapcli.heads.likelihood import VARIANCE_RANGE, Array, Prediction, Training
+from snapcli.heads.likelihood import VARIANCE_RANGE, Prediction, Training
 from snapcli.heads.quantize import folds, xi_steps
 
 # Keeps channels that hardly ever fire from being standardized by next to nothing.

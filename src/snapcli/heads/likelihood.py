@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import TrainOptions
 from snapcli.fixedpoint import Energy, Multiplier
 from snapcli.fixedpoint.sigma import EPS, VARIANCE_MAX, VARIANCE_MIN
 from snapcli.stored import Arrays
 
 VARIANCE_RANGE = (VARIANCE_MIN, VARIANCE_MAX)
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from snapcli.array import Array
 from snapcli.fixedpoint.sigma import EPS
-from snapcli.heads.likelihood import VARIANCE_RANGE, Array, variance
+from snapcli.heads.likelihood import VARIANCE_RANGE, variance
 
 # Rows at a time: few enough that what is computed of them stays in the processor's cache, which
 # makes it four times as fast.

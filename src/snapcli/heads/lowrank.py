@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import TrainOptions
 from snapcli.fixedpoint import Energy, HeadS8, Residual, check_between
 from snapcli.fixedpoint.requantize import INT32_MAX
-from snapcli.heads.likelihood import Array, Linear, MakeTraining, Prediction
+from snapcli.heads.likelihood import Linear, MakeTraining, Prediction
 from snapcli.stored import Arrays, check_sizes, check_values
 
 _FACTORS_MAX = 16

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import TrainOptions
 from snapcli.fixedpoint import (
     Energy,
@@ -27,7 +28,7 @@ from snapcli.fixedpoint import (
     mean_q16,
     requantize,
 )
-from snapcli.heads.likelihood import Array, Linear, MakeTraining, Prediction
+from snapcli.heads.likelihood import Linear, MakeTraining, Prediction
 from snapcli.stored import Arrays, check_values
 
 COMPONENTS_MAX = 8

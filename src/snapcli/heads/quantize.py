@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
     BIAS_LIMIT,
@@ -18,7 +19,7 @@ from snapcli.fixedpoint import (
 )
 from snapcli.graph import Tensor
 from snapcli.heads.head import Head
-from snapcli.heads.likelihood import VARIANCE_RANGE, Array, LinearS8
+from snapcli.heads.likelihood import VARIANCE_RANGE, LinearS8
 from snapcli.heads.mixture import COMPONENTS_MAX
 
 _Q10, _Q16 = 1 << 10, 1 << 16

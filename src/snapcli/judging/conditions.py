@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.metrics.detection import (
@@ -57,7 +57,7 @@ def _condition(
     return Condition(features[key], wrong, error_logit(logits[key], 1.0))
 
 
-def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> NDArray[np.bool_]:
+def seen(evaluation: Evaluation, options: CalibrateOptions, key: Key) -> Bools:
     """Which examples of a dev condition may be fitted on: where the threshold's rule promises
     something, the second half is held out, and whatever was made of it."""
     half = evaluation.first_half(key)
@@ -82,7 +82,7 @@ def dev_conditions(
 
 
 def plain_detection(
-    scores: Mapping[Key, NDArray[np.float64]],
+    scores: Mapping[Key, Array],
     predicted: Mapping[Key, np.ndarray],
     evaluation: Evaluation,
 ) -> tuple[ErrorDetection, dict[str, Detection]]:

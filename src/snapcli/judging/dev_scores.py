@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.judging.conditions import conditions
 from snapcli.score.calibration import judge
@@ -14,7 +14,6 @@ from snapcli.score.confidence import error_logit, fit_temperature
 from snapcli.score.maps import Features
 from snapcli.score.weights import tap_weights
 
-Array = NDArray[np.float64]
 _CLEAN = Key("dev", "clean")
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence, Played
@@ -43,8 +44,6 @@ from snapcli.results.eval import (
     Selective,
 )
 
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 COVERAGES, _NLL_COVERAGE = (0.8, 0.9, 0.95), 0.9
 _SELECTIVE = ("risk_80", "risk_90", "risk_95", "aurc", "nll_90")
 _FIGURES = ("auroc", "aupr", "fpr95")

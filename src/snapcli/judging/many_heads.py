@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import MEAN, MEAN_DEVIATION
 from snapcli.data.dataset import Inputs
 from snapcli.graph.foreign import logits_of
@@ -14,7 +15,7 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.passes import simplify
 from snapcli.heads.head import Head, surprisals
 from snapcli.judging.observe import Outputs, in_parts
-from snapcli.methods.method import LOGITS, Array
+from snapcli.methods.method import LOGITS
 from snapcli.methods.network import surprisal_by
 from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16

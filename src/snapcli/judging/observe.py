@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.data.dataset import Inputs
 from snapcli.errors import ArtifactError
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8
@@ -15,7 +16,7 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
-from snapcli.methods.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Array
+from snapcli.methods.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY
 from snapcli.methods.network import surprisal_by
 from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.body import Body

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import MEAN, MEAN_DEVIATION, TrainOptions
 from snapcli.data import Dataset
 from snapcli.data.dataset import Inputs
@@ -171,7 +172,7 @@ class AttachedRefit(Refit):
         x, y = (self._real(name) for name in (tap.before, tap.after))
         return fit_head(tap.before, tap.after, x, y, tap.rank, self._seed)
 
-    def _real(self, name: str) -> NDArray[np.float64]:
+    def _real(self, name: str) -> Array:
         return self.graph.tensors[name].channel_means(self.sums(name, MEAN))
 
 

@@ -4,7 +4,8 @@ perturbation."""
 from scipy.special import expit
 from scipy.stats import entropy
 
-from snapcli.methods.method import Array, Batch, Dev, SinglePass, softmax
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev, SinglePass, softmax
 from snapcli.methods.tuning import chosen_from, errors_found
 from snapcli.score.confidence import energy, error_logit, fit_temperature
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from snapcli.methods.method import Array, Batch, Dev, SinglePass
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev, SinglePass
 from snapcli.methods.tuning import chosen_from, errors_found
 from snapcli.score.mahalanobis import fit_mahalanobis
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
+
 LOGITS, FEATURES = "logits", "features"
 SURPRISAL, UNCERTAINTY, DISTANCE = "surprisal", "uncertainty", "distance"
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.methods.method import FEATURES, Array, Batch, Dev, SinglePass
+from snapcli.array import Array
+from snapcli.methods.method import FEATURES, Batch, Dev, SinglePass
 from snapcli.methods.tuning import chosen_from, errors_found
 from snapcli.score.confidence import energy
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
+from snapcli.array import Array
 from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD, CalibrateOptions
 from snapcli.methods.method import (
     DISTANCE,
     SURPRISAL,
     UNCERTAINTY,
-    Array,
     Batch,
     Dev,
     SinglePass,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
+
 # No example is drawn 256 times: the odds are those of a Poisson count with mean 1.
 Counts = NDArray[np.uint8]
 

@@ -11,7 +11,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.metrics.ties import Array, Weights, grouped
+from snapcli.array import Array, Bools
+from snapcli.metrics.ties import Weights, grouped
 
 BINS = 15
 _FLOOR = 1e-12
@@ -27,12 +28,12 @@ def brier(probabilities: Array, y: NDArray[np.integer]) -> Array:
     return np.mean((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1)
 
 
-def binary_nll(p: Array, wrong: NDArray[np.bool_]) -> Array:
+def binary_nll(p: Array, wrong: Bools) -> Array:
     """[n] of p [n], the stated probability of being wrong."""
     return -np.log(np.maximum(np.where(wrong, p, 1 - p), _FLOOR))
 
 
-def binary_brier(p: Array, wrong: NDArray[np.bool_]) -> Array:
+def binary_brier(p: Array, wrong: Bools) -> Array:
     """[n] of p [n], the stated probability of being wrong."""
     return (p - wrong) ** 2
 
@@ -42,7 +43,7 @@ def weighted_mean(values: Array, weights: Weights) -> Array:
     return weights @ values / weights.sum(axis=1)
 
 
-def ece(confidence: Array, correct: NDArray[np.bool_], weights: Weights, bins: int = BINS) -> Array:
+def ece(confidence: Array, correct: Bools, weights: Weights, bins: int = BINS) -> Array:
     """[B]: mean distance between confidence [n] and accuracy, bin by bin."""
     groups = grouped(confidence)
     ordered = groups.ordered(weights)
@@ -52,7 +53,7 @@ def ece(confidence: Array, correct: NDArray[np.bool_], weights: Weights, bins: i
 
 
 def reliability(
-    parts: Sequence[tuple[Array, NDArray[np.bool_]]], bins: int = BINS
+    parts: Sequence[tuple[Array, Bools]], bins: int = BINS
 ) -> list[tuple[float, float, float]]:
     """Of several (stated probability, what came true), bin by bin the mean over them: (mean stated
     probability, share that came true, share of all examples) by rising stated probability. Bins
@@ -65,7 +66,7 @@ def reliability(
     return found
 
 
-def _bins(stated: Array, observed: NDArray[np.bool_], bins: int) -> Array:
+def _bins(stated: Array, observed: Bools, bins: int) -> Array:
     """[bins, 2]: mean stated probability and share that came true."""
     groups = grouped(stated)
     ones = np.ones((1, len(stated)))

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.metrics.ranking import Ranked
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class Detection:
     auprc: float
 
 
-def detection(positive: NDArray[np.bool_], score: Array) -> Detection:
+def detection(positive: Bools, score: Array) -> Detection:
     """A higher score should mean positive."""
     if not 0 < positive.sum() < len(positive):
         return Detection(float("nan"), float("nan"))
@@ -32,7 +30,7 @@ def detection(positive: NDArray[np.bool_], score: Array) -> Detection:
 class Cell:
     """One condition: wrong [n] and a score [n]; the clean data are a cell of their own."""
 
-    wrong: NDArray[np.bool_]
+    wrong: Bools
     score: Array
 
 

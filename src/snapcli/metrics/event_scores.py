@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.metrics.bootstrap import Interval, interval
 from snapcli.metrics.events import Event
 from snapcli.metrics.ranking import Ranked
-from snapcli.metrics.ties import ROUNDING, Array, Weights, grouped
+from snapcli.metrics.ties import ROUNDING, Weights, grouped
 
 FEWEST_EVENTS = 10
 """With fewer, the delay has no interval."""
@@ -23,13 +24,13 @@ def event_weights(events: tuple[Event, ...], frames: int) -> Array:
     return weights / weights.sum()
 
 
-def frame_auprc(active: NDArray[np.bool_], score: NDArray[np.number], weights: Weights) -> Array:
+def frame_auprc(active: Bools, score: NDArray[np.number], weights: Weights) -> Array:
     """[B]: average precision of finding frames in an event. With weights [B, n] times
     `event_weights` long events count no more than short ones."""
     return Ranked(active, score).average_precision(weights)
 
 
-def threshold_by_f1(score: NDArray[np.number], active: NDArray[np.bool_]) -> float:
+def threshold_by_f1(score: NDArray[np.number], active: Bools) -> float:
     """The score with the best F1, the lowest of equals; infinite if no frame is active."""
     if not active.any():
         return float("inf")
@@ -42,9 +43,7 @@ def threshold_by_f1(score: NDArray[np.number], active: NDArray[np.bool_]) -> flo
     return float(score[groups.order[groups.ends[best]]])
 
 
-def threshold_by_recall(
-    score: NDArray[np.number], active: NDArray[np.bool_], recall: float = 0.9
-) -> float:
+def threshold_by_recall(score: NDArray[np.number], active: Bools, recall: float = 0.9) -> float:
     """The largest that finds so many of the active frames; infinite if no frame is active."""
     if not active.any():
         return float("inf")
@@ -52,7 +51,7 @@ def threshold_by_recall(
     return float(np.sort(score[active])[-found])
 
 
-def delays(events: tuple[Event, ...], alarm: NDArray[np.bool_]) -> Array:
+def delays(events: tuple[Event, ...], alarm: Bools) -> Array:
     """[events]: frames from the onset to the first alarm within the event, nan if there is none."""
     found = [np.flatnonzero(alarm[event.onset : event.offset])[:1] for event in events]
     return np.array([first[0] if len(first) else np.nan for first in found], np.float64)
@@ -71,9 +70,7 @@ def delay_interval(delays: Array, replicates: int, seed: int) -> Interval:
     return interval(_median(delays), np.array([_median(row) for row in delays[drawn]]))
 
 
-def false_positive_rate(
-    score: NDArray[np.number], clean: NDArray[np.bool_], threshold: float
-) -> float:
+def false_positive_rate(score: NDArray[np.number], clean: Bools, threshold: float) -> float:
     """Share of the clean frames with an alarm; nan without clean frames."""
     return float(np.mean(score[clean] >= threshold)) if clean.any() else float("nan")
 

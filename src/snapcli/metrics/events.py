@@ -7,7 +7,8 @@ its mean on clean data. Events closer than a window are one, shorter ones are no
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from snapcli.array import Array, Bools
 
 WINDOW = 100
 _DEVIATIONS = 3.0
@@ -33,7 +34,7 @@ class Band:
         return self.mean - _DEVIATIONS * self.deviation
 
 
-def windowed_accuracy(correct: NDArray[np.bool_], window: int = WINDOW) -> NDArray[np.float64]:
+def windowed_accuracy(correct: Bools, window: int = WINDOW) -> Array:
     """[n]: over the last `window` frames; NaN where there are not so many yet."""
     total = np.concatenate([[0], np.cumsum(correct)])
     accuracy = np.full(len(correct), np.nan)
@@ -41,13 +42,13 @@ def windowed_accuracy(correct: NDArray[np.bool_], window: int = WINDOW) -> NDArr
     return accuracy
 
 
-def normal_band(correct: NDArray[np.bool_], window: int = WINDOW) -> Band:
+def normal_band(correct: Bools, window: int = WINDOW) -> Band:
     """Of a clean run that is at least one window long."""
     accuracy = windowed_accuracy(correct, window)[window - 1 :]
     return Band(float(accuracy.mean()), float(accuracy.std()))
 
 
-def find_events(correct: NDArray[np.bool_], band: Band, window: int = WINDOW) -> tuple[Event, ...]:
+def find_events(correct: Bools, band: Band, window: int = WINDOW) -> tuple[Event, ...]:
     """In order; correct [n] is False for every foreign frame."""
     with np.errstate(invalid="ignore"):
         low = windowed_accuracy(correct, window) < band.lower
@@ -61,7 +62,7 @@ def find_events(correct: NDArray[np.bool_], band: Band, window: int = WINDOW) ->
     return tuple(event for event in events if event.offset - event.onset >= window)
 
 
-def event_frames(events: tuple[Event, ...], frames: int) -> NDArray[np.bool_]:
+def event_frames(events: tuple[Event, ...], frames: int) -> Bools:
     """[frames]: whether an event is active."""
     active = np.zeros(frames, bool)
     for event in events:

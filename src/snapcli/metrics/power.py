@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.errors import UsageError
 from snapcli.limits import DATA_MAX, TooLargeError, check_held
 
@@ -21,8 +22,6 @@ FEWEST_SAMPLES = 10
 _HEADER_MAX, _ROWS_MAX = 4096, 20_000_000
 _FORMAT = "The format is in docs/bench.md: time_s, current_a or power_w, marker."
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -31,7 +30,7 @@ class Trace:
 
     time_s: Array
     power_w: Array
-    marker: NDArray[np.bool_]
+    marker: Bools
     supply_voltage: float | None = None
 
 
@@ -123,7 +122,7 @@ def _columns(path: Path, names: list[str], supply_voltage: float | None) -> list
 
 
 def _check(path: Path, found: dict[str, Array]) -> None:
-    def line(wrong: NDArray[np.bool_]) -> int:
+    def line(wrong: Bools) -> int:
         """In the file, whose first line is the header."""
         return int(np.argmax(wrong)) + 2
 

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.metrics.ties import Array, Weights, before, first_reaching, grouped
+from snapcli.array import Array, Bools
+from snapcli.metrics.ties import Weights, before, first_reaching, grouped
 
 RECALL = 0.95
 
@@ -11,7 +12,7 @@ RECALL = 0.95
 class Ranked:
     """Sorted once for all figures and weights. A figure is [B], nan where a class has no weight."""
 
-    def __init__(self, positive: NDArray[np.bool_], score: NDArray[np.number]) -> None:
+    def __init__(self, positive: Bools, score: NDArray[np.number]) -> None:
         """positive, score [n]: a higher score should mean positive."""
         self._groups = grouped(np.negative(score, dtype=np.float64))
         self._positive = positive[self._groups.order]

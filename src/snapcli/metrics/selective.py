@@ -10,13 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.metrics.ties import ROUNDING, Array, Weights, before, first_reaching, grouped
+from snapcli.array import Array, Bools
+from snapcli.metrics.ties import ROUNDING, Weights, before, first_reaching, grouped
 
 
 class Accepted:
     """Sorted once for all figures and weights."""
 
-    def __init__(self, wrong: NDArray[np.bool_], value: Array, score: NDArray[np.number]) -> None:
+    def __init__(self, wrong: Bools, value: Array, score: NDArray[np.number]) -> None:
         """wrong, value, score [n]; value: what is averaged beside the errors."""
         self._groups = grouped(score)
         self._wrong, self._value = wrong[self._groups.order], value[self._groups.order]
@@ -31,7 +32,7 @@ class Accepted:
         return np.stack([*risks, _area(errors, accepted), _mean_at(values, accepted, at)])
 
 
-def risk_coverage(wrong: NDArray[np.bool_], score: NDArray[np.number], points: int = 100) -> Array:
+def risk_coverage(wrong: Bools, score: NDArray[np.number], points: int = 100) -> Array:
     """[points, 2]: (coverage, risk) at the thresholds next to coverages 1/points, ..., 1; where
     scores are equal, several points are one."""
     groups = grouped(score)

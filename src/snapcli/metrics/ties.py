@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
+
 Weights = NDArray[np.number]
 """[B, n]: a row for each resample, how often it holds each example."""
 

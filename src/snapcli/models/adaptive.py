@@ -5,7 +5,8 @@ the norms is a moving average, and each measurement moves lambda by at most STEP
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from snapcli.array import Array
 
 BAND = (0.05, 0.2)
 # Steps of training between two measurements: each costs a second backward pass.
@@ -38,7 +39,7 @@ class AdaptiveLambda:
     def state(self) -> list[float]:
         return [self.value, self.ratio]
 
-    def restore(self, state: NDArray[np.float64]) -> None:
+    def restore(self, state: Array) -> None:
         """Raises ValueError for what state() cannot have given."""
         value, ratio = map(float, state)
         if not (0 <= value <= _RANGE[1] and (np.isnan(ratio) or ratio > 0)):

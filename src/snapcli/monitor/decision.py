@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
+from snapcli.array import Array
 from snapcli.config import NO_THIRD
 from snapcli.score.maps import (
     SCORE,
@@ -80,7 +81,7 @@ class MapInputs:
 def map_inputs(features: Features) -> MapInputs:
     """The inverse of MapInputs.features."""
 
-    def q16(values: NDArray[np.float64], dtype: type) -> NDArray[Any]:
+    def q16(values: Array, dtype: type) -> NDArray[Any]:
         return np.rint(values * ONE_Q16).astype(dtype)
 
     third = np.zeros_like(features.score) if features.third is None else features.third
@@ -111,11 +112,11 @@ def _gate_input(name: str, given: MapInputs) -> NDArray[np.int64] | NDArray[np.i
     return fx.ln_of_q16(given.score_q16 if tap is None else given.surprisal_q16[:, tap])
 
 
-def on_device(fitted: Map) -> Callable[[Features], NDArray[np.float64]]:
+def on_device(fitted: Map) -> Callable[[Features], Array]:
     """A map as the device computes it: U in steps of 2^-16 from features of Monitor.features."""
     device_map = quantize_map(fitted)
 
-    def scorer(features: Features) -> NDArray[np.float64]:
+    def scorer(features: Features) -> Array:
         return uncertainty_q16(device_map, map_inputs(features)) / ONE_Q16
 
     return scorer

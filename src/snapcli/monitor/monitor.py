@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
+from snapcli.array import Bools
 from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD
 from snapcli.monitor.body import HEADS_FILE, Body, RawScores, read_body
 from snapcli.monitor.checks import check_body, check_decision
@@ -29,7 +30,7 @@ class DeviceScores:
     surprisal_q16: NDArray[np.uint32]
     score_q16: NDArray[np.uint32]
     uncertainty_q16: NDArray[np.uint32]
-    abstain: NDArray[np.bool_]
+    abstain: Bools
     logits: NDArray[np.int8]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.score.selection import Taken
 
 _CELL, _LEFT, _TOP, _GAP = 74, 150, 84, 70
@@ -17,8 +17,8 @@ _ENDS = np.array([[33, 102, 172], [247, 247, 247], [178, 24, 43]], float)
 
 def draw_taps(
     names: Sequence[str],
-    correlation: NDArray[np.float64],
-    with_score: NDArray[np.float64],
+    correlation: Array,
+    with_score: Array,
     start: float,
     steps: Sequence[Taken],
     title: str,

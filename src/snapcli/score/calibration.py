@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.metrics.detection import (
     Cell,
     Detection,
@@ -30,7 +30,6 @@ from snapcli.score.threshold import (
 )
 from snapcli.score.turns import turns
 
-Array = NDArray[np.float64]
 Scorer = Callable[[Features], Array]
 Deploy = Callable[[Map], Scorer]
 """How a fitted map orders inputs where it runs; the device's version rounds as the device does."""
@@ -52,10 +51,10 @@ class Condition:
     max-probability does, [n]: the logits' own, where features are at the fitted temperature."""
 
     features: Features
-    wrong: NDArray[np.bool_]
+    wrong: Bools
     confidence: Array
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Condition":
+    def where(self, chosen: Bools) -> "Condition":
         return Condition(self.features.where(chosen), self.wrong[chosen], self.confidence[chosen])
 
 

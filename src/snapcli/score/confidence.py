@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
 
 # Of ln T: far below what the device's tables resolve.
 _LOG_TOLERANCE = 1e-6

@@ -6,9 +6,8 @@ The fixed-point twin is fixedpoint/budget.py.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array, Bools
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Controller:
     eta: float
     kappa: float
 
-    def run(self, uncertainty: Array, threshold: float) -> tuple[NDArray[np.bool_], Array]:
+    def run(self, uncertainty: Array, threshold: float) -> tuple[Bools, Array]:
         """U [n] in order, the first threshold -> abstain [n], the threshold after each [n]."""
         rate, threshold = 0.0, min(threshold, 1.0)
         abstain, thresholds = np.empty(len(uncertainty), bool), np.empty(len(uncertainty))

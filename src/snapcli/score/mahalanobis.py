@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
+
 # Of more channels, the directions in which activations vary most are kept: [rank, channels]
 # weights beyond this size would be the largest part of a monitor.
 MAX_RANK = 64

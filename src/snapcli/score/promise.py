@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.errors import CheckError
 from snapcli.metrics.detection import Cell
 from snapcli.score.threshold import NEVER, just_above
@@ -69,7 +69,7 @@ def threshold_by_risk(seen: Cell, held_out: Cell, target: float) -> tuple[float,
     return found
 
 
-def _candidates(seen: Cell, least: int, target: float) -> NDArray[np.float64]:
+def _candidates(seen: Cell, least: int, target: float) -> Array:
     """Ascending thresholds, from the one with the smallest p-value on the examples seen."""
     from scipy.stats import binom
 

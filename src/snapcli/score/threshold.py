@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.array import Array, Bools
 from snapcli.metrics import event_scores
 
-Array = NDArray[np.float64]
 NEVER = 1.0 + 2.0**-16
 """Above every U, also in the device's steps."""
 
@@ -29,19 +29,19 @@ def just_above(uncertainty: Array, accepted: int) -> float:
     return float(above[0]) if len(above) else NEVER
 
 
-def threshold_by_f1(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:
+def threshold_by_f1(uncertainty: Array, wrong: Bools) -> float:
     """The threshold with the best F1 for finding errors."""
     return event_scores.threshold_by_f1(uncertainty, wrong) if wrong.any() else NEVER
 
 
-def threshold_by_youden(uncertainty: Array, wrong: NDArray[np.bool_]) -> float:
+def threshold_by_youden(uncertainty: Array, wrong: Bools) -> float:
     """The threshold with the best J: the share of errors minus that of correct samples refused.
 
     The highest of equals; where nothing is better than chance, nothing is refused.
     """
     candidates = np.unique(uncertainty)
 
-    def refused(part: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def refused(part: Bools) -> NDArray[np.int64]:
         accepted = np.searchsorted(np.sort(uncertainty[part]), candidates)
         return np.asarray(part.sum() - accepted, np.int64)
 

@@ -1,9 +1,8 @@
 """One weight per tap: S = sum_l w_l e_l."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array
 
 
 def tap_weights(surprisal: Array, rule: str) -> Array:

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
@@ -111,7 +111,7 @@ def calibrate(
 
 
 def _controlled(
-    options: CalibrateOptions, uncertainty: NDArray[np.float64], threshold: float
+    options: CalibrateOptions, uncertainty: Array, threshold: float
 ) -> ControllerReport | None:
     if not options.controller:
         return None

@@ -9,8 +9,8 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Bools
 from snapcli.config import DEVICE, FLOAT, INT8, SOURCES, CalibrateOptions, EvalOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import ArtifactError, UsageError
@@ -351,5 +351,5 @@ def _stream(evidence: Evidence) -> StreamView | None:
     )
 
 
-def _right(batch: Batch) -> NDArray[np.bool_]:
+def _right(batch: Batch) -> Bools:
     return batch.logits.argmax(axis=-1) == batch.y

@@ -10,9 +10,10 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from scipy.stats import t as student
 
+from snapcli.array import Array
 from snapcli.heads.gaussian import Gaussian
 from snapcli.heads.huber import Huber
-from snapcli.heads.likelihood import Array, Likelihood, Prediction
+from snapcli.heads.likelihood import Likelihood, Prediction
 from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.student_t import StudentT

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from snapcli.array import Array
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence
-from snapcli.methods.method import Array, Batch, Dev, SinglePass
+from snapcli.methods.method import Batch, Dev, SinglePass
 from tests.unit.made_evidence import TYPES, made_evidence
 
 

@@ -16,13 +16,14 @@ from sklearn.metrics import (
     roc_curve,
 )
 
+from snapcli.array import Array
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.evidence import Evidence, Played
 from snapcli.judging.judge import Judge, Samples, gains
 from snapcli.methods.logits import Entropy, MaxProbability
-from snapcli.methods.method import SURPRISAL, Array, Batch, Dev, SinglePass
+from snapcli.methods.method import SURPRISAL, Batch, Dev, SinglePass
 from snapcli.methods.snap import Snap, Surprise
 from snapcli.metrics.bootstrap import Interval
 from snapcli.metrics.selective import risk_coverage

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from snapcli.methods.method import LOGITS, Array, Batch, Dev, SinglePass
+from snapcli.array import Array
+from snapcli.methods.method import LOGITS, Batch, Dev, SinglePass
 from snapcli.methods.tuning import chosen_from, errors_found
 from tests.unit.made_evidence import made_dev
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from snapcli.array import Array
 from snapcli.data.dataset import as_real
 from snapcli.data.sound.mel import Clips, frequencies, hz_of, mel_edges, spectra, summed, triangles
 
@@ -42,7 +43,7 @@ class FrontEnd:
     floor: float = 1e-6
 
 
-def band_edges(front_end: FrontEnd) -> NDArray[np.float64]:
+def band_edges(front_end: FrontEnd) -> Array:
     """[bands + 2] in Hz: band k rises from edge k to edge k + 1 and falls to edge k + 2."""
     return hz_of(mel_edges(front_end.low_hz, front_end.high_hz, front_end.bands))
 

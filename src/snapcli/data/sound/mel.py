@@ -9,29 +9,31 @@ from scipy.fft import rfft
 from scipy.signal.windows import hann
 from scipy.sparse import csr_array
 
+from snapcli.array import Array
+
 Clips = NDArray[np.float32]
 
 
-def mel_of(hz: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def mel_of(hz: Array | float) -> Array:
     """The HTK scale."""
     return 2595.0 * np.log10(1.0 + np.asarray(hz) / 700.0)
 
 
-def hz_of(mel: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def hz_of(mel: Array | float) -> Array:
     return 700.0 * (10.0 ** (np.asarray(mel) / 2595.0) - 1.0)
 
 
-def mel_edges(low_hz: float, high_hz: float, bands: int) -> NDArray[np.float64]:
+def mel_edges(low_hz: float, high_hz: float, bands: int) -> Array:
     """[bands + 2] in mel, equally spaced: band k rises from edge k to k + 1 and falls to k + 2."""
     return np.linspace(mel_of(low_hz), mel_of(high_hz), bands + 2)
 
 
-def frequencies(fft: int, sample_rate: int) -> NDArray[np.float64]:
+def frequencies(fft: int, sample_rate: int) -> Array:
     """[fft / 2 + 1] in Hz: those of a spectrum."""
     return np.asarray(np.fft.rfftfreq(fft, 1.0 / sample_rate), np.float64)
 
 
-def triangles(edges: NDArray[np.float64], places: NDArray[np.float64]) -> csr_array:
+def triangles(edges: Array, places: Array) -> csr_array:
     """float32 [bands, places], nearly all zeros: the weight of each place in each band, peak 1.
 
     edges [bands + 2] and places are in the same unit, and the triangles are straight in it.

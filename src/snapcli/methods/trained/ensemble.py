@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.stats import entropy
 
-from snapcli.methods.method import Array, Batch, Trained, softmax
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Trained, softmax
 
 MEMBERS = "members"
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from snapcli.methods.method import Array, Batch, Dev, Trained
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev, Trained
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.replay import LOGITS, classifier
 from snapcli.methods.tuning import chosen_from, errors_found

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from snapcli.methods.method import Array, Batch, Dev, Trained, softmax
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev, Trained, softmax
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.replay import LOGITS, plain
 from snapcli.methods.tuning import chosen_from

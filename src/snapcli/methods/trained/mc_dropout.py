@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from snapcli.methods.method import Array, Batch, Dev, softmax
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev, softmax
 from snapcli.methods.trained.ensemble import (
     MEMBERS,
     Ensemble,

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from snapcli.array import Array
 from snapcli.data.dataset import Inputs
 from snapcli.methods.trained import g_odin, mc_dropout
 from snapcli.methods.trained.replay import LOGITS
 
-Outputs = dict[str, NDArray[np.float64]]
+Outputs = dict[str, Array]
 Observe = Callable[[Inputs], Outputs]
 MEMBERS_OUTPUT = "members"
 _BATCH = 256

@@ -7,9 +7,7 @@ fixed-point twins are in fixedpoint/maps.py.
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from snapcli.array import Bools
 from snapcli.score.maps.features import Features, log_of
 from snapcli.score.maps.gated import (
     SCORE,
@@ -57,8 +55,8 @@ Map = GatedMap | LogisticMap | StaircaseMap
 def fit(
     kind: str,
     features: Features,
-    wrong: NDArray[np.bool_],
-    clean: NDArray[np.bool_],
+    wrong: Bools,
+    clean: Bools,
     balanced: bool = True,
 ) -> Map:
     """kind: one of config.MAPS; wrong and clean say of each of n inputs whether it is so."""

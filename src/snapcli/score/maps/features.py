@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array, Bools
+
 # The device's smallest number above zero: what a score of nothing counts as in a logarithm.
 _LEAST = 2.0**-16
 
@@ -32,7 +32,7 @@ class Features:
     def log_score(self) -> Array:
         return log_of(self.score)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Features":
+    def where(self, chosen: Bools) -> "Features":
         return Features(
             self.score[chosen],
             self.error_logit[chosen],

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from snapcli.score.maps.features import Array, Features, log_of
+from snapcli.array import Array, Bools
+from snapcli.score.maps.features import Features, log_of
 from snapcli.score.maps.regression import regress, sigmoid
 
 SCORE, THIRD = "score", "third"
@@ -71,8 +71,8 @@ def temperature() -> GatedMap:
 
 def fit_gated(
     features: Features,
-    wrong: NDArray[np.bool_],
-    clean: NDArray[np.bool_],
+    wrong: Bools,
+    clean: Bools,
     balanced: bool,
     per_tap: bool,
 ) -> GatedMap:

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from snapcli.score.maps.features import Array, Features
+from snapcli.array import Array, Bools
+from snapcli.score.maps.features import Features
 from snapcli.score.maps.regression import regress, sigmoid
 
 
@@ -26,9 +24,7 @@ class LogisticMap:
         return self.b0 + self.b1 * features.score + self.b2 * features.doubt
 
 
-def fit_logistic(
-    features: Features, wrong: NDArray[np.bool_], balanced: bool, with_doubt: bool
-) -> LogisticMap:
+def fit_logistic(features: Features, wrong: Bools, balanced: bool, with_doubt: bool) -> LogisticMap:
     if with_doubt:
         b0, (b1, b2) = regress([features.score, features.doubt], wrong, balanced)
         return LogisticMap("logistic", b0, b1, b2)

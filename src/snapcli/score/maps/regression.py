@@ -5,14 +5,11 @@ map need not wait a second for them.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from snapcli.array import Array, Bools
 
 
-def regress(
-    columns: list[Array], wrong: NDArray[np.bool_], balanced: bool
-) -> tuple[float, list[float]]:
+def regress(columns: list[Array], wrong: Bools, balanced: bool) -> tuple[float, list[float]]:
     """Intercept and slopes, one per column [n].
 
     balanced: slopes come from the paper's class-balanced fit. The intercept is then set so that
@@ -40,7 +37,7 @@ def regress(
     return _intercept(linear, wrong), slopes
 
 
-def _intercept(linear: Array, wrong: NDArray[np.bool_]) -> float:
+def _intercept(linear: Array, wrong: Bools) -> float:
     """b0 such that mean(sigmoid(b0 + linear)) is the error rate."""
     from scipy.optimize import brentq
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from snapcli.score.maps.features import Array, Features
+from snapcli.array import Array, Bools
+from snapcli.score.maps.features import Features
 
 MAX_BREAKPOINTS = 32
 _ISOTONIC_CLAMP = 1e-4
@@ -37,7 +37,7 @@ class StaircaseMap:
         return self(features)
 
 
-def fit_isotonic(features: Features, wrong: NDArray[np.bool_]) -> StaircaseMap:
+def fit_isotonic(features: Features, wrong: Bools) -> StaircaseMap:
     """The paper's isotonic regression; gamma is the one with the best AUROC on dev."""
 
     def psi(gamma: float) -> Array:
@@ -52,7 +52,7 @@ def fit_isotonic(features: Features, wrong: NDArray[np.bool_]) -> StaircaseMap:
     )
 
 
-def fit_percentile(features: Features, clean: NDArray[np.bool_]) -> StaircaseMap:
+def fit_percentile(features: Features, clean: Bools) -> StaircaseMap:
     """U = the share of clean data with a smaller S, down to the next of PERCENTILES.
 
     It needs no labels, and is no probability of error.
@@ -65,13 +65,13 @@ def fit_percentile(features: Features, clean: NDArray[np.bool_]) -> StaircaseMap
     return StaircaseMap("percentile", 1.0, tuple(highest), (0.0, *highest.values()))
 
 
-def _auroc(wrong: NDArray[np.bool_], score: Array) -> float:
+def _auroc(wrong: Bools, score: Array) -> float:
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(wrong, score)) if 0 < wrong.sum() < len(wrong) else 0.5
 
 
-def _steps(psi: Array, wrong: NDArray[np.bool_]) -> list[tuple[float, float]]:
+def _steps(psi: Array, wrong: Bools) -> list[tuple[float, float]]:
     """Pool-adjacent-violators as (left edge, error rate) steps, at most MAX_BREAKPOINTS + 1.
 
     Too many steps are thinned by joining the neighbours whose rates differ least, each joint

@@ -8,7 +8,8 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import roc_auc_score
 
-from snapcli.methods.method import Array, Batch, Dev
+from snapcli.array import Array
+from snapcli.methods.method import Batch, Dev
 from snapcli.methods.trained.deep_ensemble import DeepEnsemble
 from snapcli.methods.trained.ensemble import MEMBERS, mutual_information, predictive_entropy
 from snapcli.methods.trained.mc_dropout import McDropout
