@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from snapcli.cli import measured
-from snapcli.metrics.power import Energy
+from snapcli.metrics.power import EnergyPerInference
 from snapcli.metrics.timing import Histogram
 from snapcli.results.stream import SegmentReport, StreamReport
 from tests.unit.stages.board_report import report
 
-ENERGY = Energy(4, 12.5, 0.25, 12.0, 13.0, 16, 100.0, 50, 3.3)
+ENERGY = EnergyPerInference(4, 12.5, 0.25, 12.0, 13.0, 16, 100.0, 50, 3.3)
 
 
 def test_a_board_has_time_and_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from snapcli.cli.blocks import bar, columns, spark
 from snapcli.cli.view import View
-from snapcli.stages.monitor import Seen, Watched
+from snapcli.stages.monitor import MonitorFrame, MonitorSession
 
-SEEN = Seen(
+SEEN = MonitorFrame(
     frame=0,
     time_s=1000.0,
     condition="noise",
@@ -27,12 +27,12 @@ SEEN = Seen(
 )
 
 
-def watched(budget: float | None = None) -> Watched:
-    nothing: Iterator[Seen] = iter(())
-    return Watched("digits-001", "qemu-m4", "QEMU", "instructions", budget, 7400, nothing)
+def watched(budget: float | None = None) -> MonitorSession:
+    nothing: Iterator[MonitorFrame] = iter(())
+    return MonitorSession("digits-001", "qemu-m4", "QEMU", "instructions", budget, 7400, nothing)
 
 
-def frames(count: int, every: int = 4, per_s: float = 20.0) -> list[Seen]:
+def frames(count: int, every: int = 4, per_s: float = 20.0) -> list[MonitorFrame]:
     """Each `every`th abstains."""
     return [
         replace(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from snapcli.jsontext import dumps
-from snapcli.report.contents import Contents, Made
+from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.page import page
 from tests.unit.report.example import METHODS, NOT_RUN, example
 from tests.unit.stages.board_report import report as bench_report
@@ -51,7 +51,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         missing={"cost": "cost is not there yet. Run: snap cost"},
         evaluation=json.loads(dumps(example())),
         benches={"small-mcu": json.loads(dumps(asdict(bench_report())))},
-        made=[Made("train", "done", "snap train " + 40 * "--long ", 1, {}, {"a" * 90: "0" * 64})],
+        made=[
+            StageRecord(
+                "train", "done", "snap train " + 40 * "--long ", 1, {}, {"a" * 90: "0" * 64}
+            )
+        ],
         recipe="[train]",
     )
     path = tmp_path_factory.mktemp("page") / "index.html"

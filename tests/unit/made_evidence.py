@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import FOREIGN, Segment
-from snapcli.judging.evidence import Evidence, Played
+from snapcli.judging.evidence import Evidence, StreamEvidence
 from snapcli.methods.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
 from snapcli.methods.shaped_features import LastLayer
 
@@ -84,7 +84,7 @@ def made_dev() -> Dev:
     return made_evidence().dev
 
 
-def played(split: str, seed: int) -> Played:
+def played(split: str, seed: int) -> StreamEvidence:
     """Clean, two corruptions with foreign frames between them, clean again: two drops."""
     plan = (
         ("clean", "clean", 0, 300),
@@ -101,4 +101,4 @@ def played(split: str, seed: int) -> Played:
         segments.append(Segment(kind, condition, severity, np.arange(count), first))
         first += count
     normal = made_batch(labels(2000, seed + 9), 0.0, seed + 99)
-    return Played(tuple(segments), tuple(parts), normal)
+    return StreamEvidence(tuple(segments), tuple(parts), normal)

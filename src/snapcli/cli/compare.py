@@ -12,7 +12,7 @@ from snapcli.cli.render import plural
 from snapcli.errors import CheckError
 
 if TYPE_CHECKING:
-    from snapcli.stages.compare import Broken, Change, CompareReport, Figure
+    from snapcli.stages.compare import BrokenGate, Change, CompareReport, Figure
 
 EXAMPLES = (
     "snap compare digits-001 digits-002",
@@ -129,7 +129,7 @@ def _word(change: "Change") -> str:
     return f"{_WITHIN if change.beyond is False else ''}{_WORDS[change.verdict]}"
 
 
-def _broken(broken: "Broken") -> str:
+def _broken(broken: "BrokenGate") -> str:
     said = f"{broken.change:+,.6g}"
     return f"{broken.figure} {said}" + (
         "" if broken.percent is None else f" ({_percent(broken.percent)})"

@@ -9,7 +9,7 @@ from snapcli.cli.render import notes, percent, plural, size, within
 
 if TYPE_CHECKING:
     from snapcli.metrics.timing import Timing
-    from snapcli.results.bench import BenchReport, BoundedCost, Cost
+    from snapcli.results.bench import BenchReport, BoundedCost, MeasuredCost
     from snapcli.results.stream import SegmentReport, StreamReport
 
 _SHOWN_STEPS = 10
@@ -78,7 +78,7 @@ def _decimals(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _us(cost: "Cost", report: "BenchReport") -> tuple[str, ...]:
+def _us(cost: "MeasuredCost", report: "BenchReport") -> tuple[str, ...]:
     if not report.timing_us:
         return ()
     return (f"{cost.mean * report.timing_us.mean / report.timing.mean:,.1f}",)
@@ -172,7 +172,7 @@ def _us_column(report: "BenchReport") -> tuple[str, ...]:
     return ("us",) if report.timing_us else ()
 
 
-def _row(cost: "Cost", report: "BenchReport", *names: str) -> tuple[str, ...]:
+def _row(cost: "MeasuredCost", report: "BenchReport", *names: str) -> tuple[str, ...]:
     cells = [*names, f"{cost.mean:,.0f}", *_us(cost, report)]
     if len(names) > 1:
         cells.append(_decimals(cost.per_mac))

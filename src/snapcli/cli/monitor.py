@@ -13,7 +13,7 @@ from snapcli.cli.render import percent, plural
 from snapcli.cli.view import View
 
 if TYPE_CHECKING:
-    from snapcli.stages.monitor import Recorder, Watched
+    from snapcli.stages.monitor import MonitorSession, Recorder
 
 EXAMPLES = (
     "snap monitor",
@@ -59,7 +59,7 @@ def monitor(
         console.say(f"{plural(view.frames, 'frame')}, {share} abstained.{stored}")
 
 
-def _show(view: View, watched: "Watched", recorder: "Recorder") -> None:
+def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:
     """A picture in a terminal, else a line now and then."""
     from snapcli.cli.keys import pressed
 

@@ -9,7 +9,7 @@ from snapcli.cli.render import percent
 from snapcli.console import Line
 
 if TYPE_CHECKING:
-    from snapcli.stages.monitor import Seen, Watched
+    from snapcli.stages.monitor import MonitorFrame, MonitorSession
 
 _LABEL = 11
 _NUMBER = 7
@@ -23,15 +23,15 @@ _GOOD, _BAD, _DIM = "green", "bold red", "dim"
 class View:
     """Takes frames, gives lines; keeps no more than it shows."""
 
-    def __init__(self, watched: "Watched") -> None:
+    def __init__(self, watched: "MonitorSession") -> None:
         self._watched = watched
-        self._last: deque[Seen] = deque(maxlen=max(_WIDEST, _RECENT, _SPEED))
-        self._alarms: deque[Seen] = deque(maxlen=_ALARMS)
+        self._last: deque[MonitorFrame] = deque(maxlen=max(_WIDEST, _RECENT, _SPEED))
+        self._alarms: deque[MonitorFrame] = deque(maxlen=_ALARMS)
         self._threshold = 0.0  # that the newest frame was judged by; its own comes behind it
         self.frames = 0
         self.abstained = 0
 
-    def add(self, seen: "Seen") -> None:
+    def add(self, seen: "MonitorFrame") -> None:
         before = self._last[-1] if self._last else seen
         self._threshold = before.threshold_q24 / 2**24
         self._last.append(seen)
@@ -102,7 +102,7 @@ class View:
         lines.append([("q ends", _DIM)])
         return [_cut(line, width) for line in lines]
 
-    def _tail(self, count: int) -> "list[Seen]":
+    def _tail(self, count: int) -> "list[MonitorFrame]":
         return list(islice(self._last, max(len(self._last) - count, 0), None))
 
     def _sparks(self, room: int) -> Line:
@@ -159,17 +159,17 @@ def _cut(line: Line, width: int) -> Line:
     return cut
 
 
-def _u(seen: "Seen") -> float:
+def _u(seen: "MonitorFrame") -> float:
     return seen.uncertainty_q16 / 2**16
 
 
-def _colour(seen: "Seen") -> str:
+def _colour(seen: "MonitorFrame") -> str:
     return _BAD if seen.abstain else _GOOD
 
 
-def _input(seen: "Seen") -> str:
+def _input(seen: "MonitorFrame") -> str:
     return f"{seen.condition}, severity {seen.severity}" if seen.severity else seen.condition
 
 
-def _alarm(seen: "Seen") -> str:
+def _alarm(seen: "MonitorFrame") -> str:
     return f"frame {seen.frame + 1:,}: class {seen.class_name}, U {_u(seen):.4f}, {_input(seen)}"

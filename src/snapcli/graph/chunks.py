@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 # Few enough at once that their activations stay in the processor's cache.
 CHUNK = 64
-Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def in_chunks(
-    work: Callable[[NDArray[np.int8]], Part], x: NDArray[np.int8]
-) -> Iterator[tuple[int, Part]]:
+    work: Callable[[NDArray[np.int8]], Result], x: NDArray[np.int8]
+) -> Iterator[tuple[int, Result]]:
     """(inputs done so far, what work made of the newest) in order, by all processors."""
     parts = [x[start : start + CHUNK] for start in range(0, len(x), CHUNK)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

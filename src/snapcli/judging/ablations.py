@@ -35,7 +35,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Known:
+class RunFacts:
     """Of a run. own: its heads; as_trained: whether they were trained with the backbone, so that
     heads fitted after it are others. map: the one that other ablations than that of maps judge by.
     letters: taps by the paper's names for depths; widths: {block: numbers it is pooled to}.
@@ -50,7 +50,7 @@ class Known:
     minimal: HeadSpec | None = None
 
 
-def configurations(kind: str, known: Known) -> list[Configuration]:
+def configurations(kind: str, known: RunFacts) -> list[Configuration]:
     """kind: of config.ABLATIONS but mode."""
     found = _KINDS[kind](known)
     if sum(c.is_reference for c in found) != 1 or len(found) < 2:
@@ -64,7 +64,7 @@ def spread_letters(candidates: tuple[Tap, ...]) -> dict[str, Tap]:
     return {name: candidates[i] for name, i in zip(_EVERY_LETTER, places, strict=True)}
 
 
-def _taps(known: Known) -> list[Configuration]:
+def _taps(known: RunFacts) -> list[Configuration]:
     sets: dict[tuple[Tap, ...], str] = {}
     for names in (*_LETTERS, _EVERY_LETTER):
         taps = tuple(known.letters[name] for name in names if name in known.letters)
@@ -74,7 +74,7 @@ def _taps(known: Known) -> list[Configuration]:
     return _refitted(known, specs)
 
 
-def _rank(known: Known) -> list[Configuration]:
+def _rank(known: RunFacts) -> list[Configuration]:
     def cut(rank: int, tap: Tap) -> Tap:
         return replace(tap, rank=min(rank, known.widths[tap.before], known.widths[tap.after]))
 
@@ -91,7 +91,7 @@ def _ranks(spec: HeadSpec) -> str:
     return f"rank {'/'.join(map(str, ranks if len(ranks) == 1 else [t.rank for t in spec.taps]))}"
 
 
-def _head(known: Known) -> list[Configuration]:
+def _head(known: RunFacts) -> list[Configuration]:
     specs = {}
     for kind in HEADS:
         plain = known.minimal if kind == MINIMAL else replace(known.own, head=kind)
@@ -106,7 +106,7 @@ def _head(known: Known) -> list[Configuration]:
     return _refitted(known, specs)
 
 
-def _refitted(known: Known, specs: Mapping[str, HeadSpec]) -> list[Configuration]:
+def _refitted(known: RunFacts, specs: Mapping[str, HeadSpec]) -> list[Configuration]:
     """All of them and, if it is not among them, the run's."""
     every = {spec: name for name, spec in specs.items()}
     every.setdefault(known.own, "configured as in the run" if known.as_trained else AS_IN_RUN)
@@ -117,21 +117,21 @@ def _refitted(known: Known, specs: Mapping[str, HeadSpec]) -> list[Configuration
     return found + ([Configuration(OWN_HEADS, None, known.map)] if known.as_trained else [])
 
 
-def _quant(known: Known) -> list[Configuration]:
+def _quant(known: RunFacts) -> list[Configuration]:
     return [
         Configuration(name, None, known.map, precision=name, is_reference=name == INT8)
         for name in (FLOAT32, FLOAT16, INT8)
     ]
 
 
-def _map(known: Known) -> list[Configuration]:
+def _map(known: RunFacts) -> list[Configuration]:
     return [
         Configuration(kind, None, kind, is_reference=kind == known.deployed_map)
         for kind in (RAW, *MAPS)
     ]
 
 
-def _blend(known: Known) -> list[Configuration]:
+def _blend(known: RunFacts) -> list[Configuration]:
     kinds = list(dict.fromkeys(("logistic", "gated", known.map)))
     found = [Configuration("confidence alone", None, _TEMPERATURE)]
     for kind in kinds:
@@ -141,7 +141,7 @@ def _blend(known: Known) -> list[Configuration]:
     return found
 
 
-_KINDS: dict[str, Callable[[Known], list[Configuration]]] = {
+_KINDS: dict[str, Callable[[RunFacts], list[Configuration]]] = {
     "taps": _taps,
     "rank": _rank,
     "head": _head,

@@ -16,7 +16,7 @@ from snapcli.judging.conditions import plain_detection
 from snapcli.judging.decision import fit_decision
 from snapcli.judging.evidence import dev_of
 from snapcli.limits import DATA_MAX
-from snapcli.methods.logits import Energy
+from snapcli.methods.logits import FreeEnergy
 from snapcli.methods.mahalanobis import MahalanobisFull
 from snapcli.methods.method import LOGITS, Batch
 from snapcli.monitor.body import Body
@@ -116,10 +116,10 @@ def _beside(
         key: Batch({LOGITS: found.logits * scale}, _labels(evaluation, key))
         for key, found in scores.items()
     }
-    method = Energy()
+    method = FreeEnergy()
     method.fit(batches[Key("dev", "clean")], dev_of(batches))
     others = {
-        Energy.name: {key: method.score(batch) for key, batch in batches.items()},
+        FreeEnergy.name: {key: method.score(batch) for key, batch in batches.items()},
         MahalanobisFull.name: {k: s.distance_q16[:, -1] / ONE_Q16 for k, s in scores.items()},
     }
     predicted = {key: found.raw.predicted for key, found in scores.items()}

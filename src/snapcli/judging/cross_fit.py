@@ -9,7 +9,7 @@ from snapcli.score.turns import turns
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Turn:
     """A method, and the corruption types of the test data that it judges beside clean data."""
 
     method: Method
@@ -27,7 +27,7 @@ class CrossFitted:
         self.whole = _fitted(method, evidence.train, dev)
         types = list(dict.fromkeys(key.condition for key in evidence.cells))
         self.turns = [
-            Judged(
+            Turn(
                 _fitted(copy(self.whole), evidence.train, dev.of_types(turn.fitted))
                 if self.whole.learns_shift
                 else self.whole,

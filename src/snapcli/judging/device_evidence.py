@@ -9,7 +9,7 @@ import numpy as np
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import Segment, build_stream
-from snapcli.judging.evidence import Evidence, Played, joined, normal_run, taken
+from snapcli.judging.evidence import Evidence, StreamEvidence, joined, normal_run, taken
 from snapcli.measuring.frame_log import LABEL, read_log
 from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY, Batch
 from snapcli.methods.shaped_features import LastLayer
@@ -85,7 +85,7 @@ def device_evidence(
         dev | conditions,
         {key: integer.rows[key] for key in dev} | rows,
         integer.dev_streams,
-        (Played(tuple(segments), tuple(parts), normal_run(plan, integer.clean)),),
+        (StreamEvidence(tuple(segments), tuple(parts), normal_run(plan, integer.clean)),),
     )
 
 

@@ -23,7 +23,7 @@ Observe = Callable[[Inputs], Outputs]
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class StreamEvidence:
     """A stream as a network saw it: a batch for each segment. normal: the separate run of clean
     examples that the band of normal accuracy comes from."""
 
@@ -44,8 +44,8 @@ class Evidence:
     train: Batch
     conditions: dict[Key, Batch]
     rows: dict[Key, NDArray[np.intp]]
-    dev_streams: tuple[Played, ...]
-    test_streams: tuple[Played, ...]
+    dev_streams: tuple[StreamEvidence, ...]
+    test_streams: tuple[StreamEvidence, ...]
 
     @property
     def dev(self) -> Dev:
@@ -94,7 +94,7 @@ def collect(
         y = np.full(len(x), FOREIGN) if labels is None else labels
         conditions[key] = seen(x, y, f"examples, {key.condition}")
 
-    def played(plan: Stream) -> Played:
+    def played(plan: Stream) -> StreamEvidence:
         clean = conditions[Key(plan.split, "clean")]
         parts = [
             taken(clean, segment.rows)
@@ -102,9 +102,9 @@ def collect(
             else seen(plan.inputs(segment), plan.labels(segment), "frames of streams")
             for segment in plan.segments
         ]
-        return Played(plan.segments, tuple(parts), normal_run(plan, clean))
+        return StreamEvidence(plan.segments, tuple(parts), normal_run(plan, clean))
 
-    streams_of: dict[str, list[Played]] = {"dev": [], "test": []}
+    streams_of: dict[str, list[StreamEvidence]] = {"dev": [], "test": []}
     for plan in plans:
         streams_of[plan.split].append(played(plan))
     rows = {key: evaluation.rows(key) for key in conditions}

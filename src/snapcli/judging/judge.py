@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from snapcli.array import Array, Bools
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
-from snapcli.judging.evidence import Evidence, Played
+from snapcli.judging.evidence import Evidence, StreamEvidence
 from snapcli.methods.method import Batch, Method
 from snapcli.metrics import calibration, event_scores, selective
 from snapcli.metrics.bootstrap import (
@@ -34,12 +34,12 @@ from snapcli.metrics.events import WINDOW, Event, event_frames, find_events, nor
 from snapcli.metrics.ranking import Ranked
 from snapcli.results.eval import (
     DONE,
-    Calibrated,
     Cluster,
+    DetectionFigures,
     Errors,
     EventFigures,
-    Found,
     MethodFigures,
+    ProbabilityFigures,
     Reliability,
     Selective,
 )
@@ -70,7 +70,7 @@ Samples = dict[str, Sample]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ExampleScores:
     """Scores of some examples by one method: whether each answer is wrong, the score, U if the
     method has one, the negative log-likelihood and Brier score of the posterior, its probability
     of the answer; weights [B, n]."""
@@ -85,14 +85,14 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TurnScores:
     """What is judged in one turn."""
 
-    clean: Part
-    cells: dict[Key, Part]
+    clean: ExampleScores
+    cells: dict[Key, ExampleScores]
 
     @cached_property
-    def everything(self) -> Part:
+    def everything(self) -> ExampleScores:
         return _joined([self.clean, *self.cells.values()])
 
 
@@ -144,7 +144,10 @@ class Judge:
         samples: Samples = {}
 
         def mean(
-            name: str, some: Sequence[Part], measure: Callable[[Part], Samples], of: Sequence[str]
+            name: str,
+            some: Sequence[ExampleScores],
+            measure: Callable[[ExampleScores], Samples],
+            of: Sequence[str],
         ) -> None:
             samples.update(_mean(name, [measure(part) for part in some], of, self._replicates))
 
@@ -176,11 +179,13 @@ class Judge:
                 mean(f"uncertainty.{name}", judged, _calibrated_uncertainty, _CALIBRATED)
         events, threshold, stream = self._events(method, samples)
 
-        def found(name: str) -> Found:
-            return Found(*(samples[f"{name}.{figure}"].interval for figure in _FIGURES))
+        def found(name: str) -> DetectionFigures:
+            return DetectionFigures(*(samples[f"{name}.{figure}"].interval for figure in _FIGURES))
 
-        def calibrated(name: str) -> Calibrated:
-            return Calibrated(*(samples[f"{name}.{figure}"].interval for figure in _CALIBRATED))
+        def calibrated(name: str) -> ProbabilityFigures:
+            return ProbabilityFigures(
+                *(samples[f"{name}.{figure}"].interval for figure in _CALIBRATED)
+            )
 
         return MethodFigures(
             name=method.name,
@@ -219,11 +224,11 @@ class Judge:
         found = [_errors(view.everything) for view in self._views(fitted)]
         return _mean("", found, _FIGURES, self._replicates)[".auroc"]
 
-    def _views(self, fitted: CrossFitted) -> list[View]:
+    def _views(self, fitted: CrossFitted) -> list[TurnScores]:
         """One for each turn."""
         clean = {id(m): self._part(m, Key("test", "clean")) for m in fitted.judges}
         return [
-            View(
+            TurnScores(
                 clean[id(turn.method)],
                 {
                     key: self._part(turn.method, key)
@@ -234,11 +239,11 @@ class Judge:
             for turn in fitted.turns
         ]
 
-    def _part(self, method: Method, key: Key) -> Part:
+    def _part(self, method: Method, key: Key) -> ExampleScores:
         batch = self.evidence.conditions[key]
         posterior = method.probabilities(batch)
         answers = method.answers(batch)
-        return Part(
+        return ExampleScores(
             answers != batch.y,
             method.score(batch),
             method.uncertainty(batch),
@@ -315,7 +320,7 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class StreamScores:
     """A stream by one method; each [frames] but events."""
 
     score: Array
@@ -324,13 +329,13 @@ class Watched:
     events: tuple[Event, ...]
 
 
-def _watched(method: Method, stream: Played) -> Watched:
+def _watched(method: Method, stream: StreamEvidence) -> StreamScores:
     pairs = list(zip(stream.segments, stream.parts, strict=True))
     score = np.concatenate([_alarming(method, part) for part in stream.parts])
     correct = np.concatenate([_right(method, part) for part in stream.parts])
     events = find_events(correct, normal_band(_right(method, stream.normal)))
     clean = np.concatenate([np.full(len(part), s.kind == "clean") for s, part in pairs])
-    return Watched(score, event_frames(events, len(correct)), clean, events)
+    return StreamScores(score, event_frames(events, len(correct)), clean, events)
 
 
 def _alarming(method: Method, batch: Batch) -> Array:
@@ -343,7 +348,7 @@ def _right(method: Method, batch: Batch) -> Bools:
     return method.answers(batch) == batch.y
 
 
-def _consecutive(streams: list[Watched]) -> tuple[tuple[Event, ...], int]:
+def _consecutive(streams: list[StreamScores]) -> tuple[tuple[Event, ...], int]:
     """The events of streams as if one followed the other, and all their frames."""
     events, first = [], 0
     for stream in streams:
@@ -352,11 +357,11 @@ def _consecutive(streams: list[Watched]) -> tuple[tuple[Event, ...], int]:
     return tuple(events), first
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[ExampleScores]) -> ExampleScores:
     def column(name: str) -> NDArray:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    return Part(
+    return ExampleScores(
         wrong=column("wrong"),
         score=column("score"),
         uncertainty=None if parts[0].uncertainty is None else column("uncertainty"),
@@ -375,7 +380,7 @@ def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples
     }
 
 
-def _errors(part: Part) -> Samples:
+def _errors(part: ExampleScores) -> Samples:
     return _found("", part.wrong, part.score, part.weights)
 
 
@@ -398,7 +403,7 @@ def _defined(values: Array) -> Array:
     return np.divide(total, count, out=np.full(values.shape[1], np.nan), where=count > 0)
 
 
-def _selective(part: Part) -> Samples:
+def _selective(part: ExampleScores) -> Samples:
     accepted = selective.Accepted(part.wrong, part.nll, part.score)
     points, replicates = measured_together(
         lambda w: accepted.figures(w, COVERAGES, _NLL_COVERAGE), part.weights
@@ -409,11 +414,11 @@ def _selective(part: Part) -> Samples:
     }
 
 
-def _calibrated(part: Part) -> Samples:
+def _calibrated(part: ExampleScores) -> Samples:
     return _probabilities(part.nll, part.brier, part.confidence, ~part.wrong, part.weights)
 
 
-def _calibrated_uncertainty(part: Part) -> Samples:
+def _calibrated_uncertainty(part: ExampleScores) -> Samples:
     u = part.uncertainty
     assert u is not None
     nll = calibration.binary_nll(u, part.wrong)
@@ -449,13 +454,13 @@ def gain(sample: Sample, reference: Sample, sign: float = 1.0) -> Interval:
     return interval(sign * (sample.point - reference.point), difference)
 
 
-def _risk_coverage(parts: Sequence[Part]) -> tuple[tuple[float, float], ...]:
+def _risk_coverage(parts: Sequence[ExampleScores]) -> tuple[tuple[float, float], ...]:
     """Point by point the mean of the parts' curves."""
     curves = [selective.risk_coverage(part.wrong, part.score) for part in parts]
     return tuple((float(c), float(r)) for c, r in np.unique(np.mean(curves, axis=0), axis=0))
 
 
-def _reliability(shown: dict[str, list[Part]]) -> dict[str, tuple[Reliability, ...]]:
+def _reliability(shown: dict[str, list[ExampleScores]]) -> dict[str, tuple[Reliability, ...]]:
     """Bin by bin the mean of the parts' diagrams."""
     found = {}
     for name, parts in shown.items():

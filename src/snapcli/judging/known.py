@@ -1,7 +1,7 @@
 """What an ablation must know of a run before it varies it."""
 
 from snapcli.config import MINIMAL, POSTHOC, TrainOptions
-from snapcli.judging.ablations import Known, spread_letters
+from snapcli.judging.ablations import RunFacts, spread_letters
 from snapcli.judging.networks import with_head
 from snapcli.judging.refit import HeadSpec
 from snapcli.models import load_backbone
@@ -9,7 +9,7 @@ from snapcli.models.backbone import Backbone, Tap
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.results.attach import AttachReport
-from snapcli.results.calibrate import Calibrated
+from snapcli.results.calibrate import CalibrateRecord
 from snapcli.results.quantize import QuantizeReport
 from snapcli.runs import Run
 from snapcli.stored import read_json
@@ -18,18 +18,18 @@ from snapcli.stored import read_json
 _LISTENING = "gated"
 
 
-def known_of(run: Run) -> Known:
+def known_of(run: Run) -> RunFacts:
     return _of_trained(run) if origin_of(run).has_float else _of_attached(run)
 
 
-def _of_trained(run: Run) -> Known:
+def _of_trained(run: Run) -> RunFacts:
     trained = run_recipe(run).train
     backbone = load_backbone(trained.backbone)
     taps = backbone.taps(trained.taps, trained.ranks)
     report = read_json(run.inputs("quantize") / "report.json", QuantizeReport)
     body = origin_of(run).deployed().monitor.body
     names = {tensor: block for block, tensor in body.graph.outputs.items()}
-    return Known(
+    return RunFacts(
         own=HeadSpec(taps, trained.head, trained.class_mean, trained.statistics),
         as_trained=trained.mode != POSTHOC,
         map=report["map"]["kind"] if report["reads_surprise"] else _LISTENING,
@@ -55,13 +55,13 @@ def _minimal(backbone: Backbone, trained: TrainOptions) -> HeadSpec | None:
     return HeadSpec(backbone.taps(options.taps, options.ranks), MINIMAL)
 
 
-def _of_attached(run: Run) -> Known:
+def _of_attached(run: Run) -> RunFacts:
     report = read_json(run.inputs("attach") / "report.json", AttachReport)
-    calibrated = read_json(run.inputs("calibrate") / "calibration.json", Calibrated)["report"]
+    calibrated = read_json(run.inputs("calibrate") / "calibration.json", CalibrateRecord)["report"]
     candidates = tuple(Tap(c["before"], c["tap"], c["rank"]) for c in report["candidates"])
     body = origin_of(run).deployed().monitor.body
     chosen = {tap.after for tap in body.taps}
-    return Known(
+    return RunFacts(
         own=HeadSpec(tuple(t for t in candidates if t.after in chosen), origin_of(run).head),
         as_trained=False,
         map=calibrated["map"]["kind"] if calibrated["reads_surprise"] else _LISTENING,

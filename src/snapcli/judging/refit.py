@@ -21,7 +21,7 @@ from snapcli.heads.quantize import quantize_head
 from snapcli.judging.networks import with_head
 from snapcli.models.backbone import Tap
 from snapcli.models.convert import convert_int8
-from snapcli.models.posthoc import EXAMPLES, Seen, heads_to, looked_at
+from snapcli.models.posthoc import EXAMPLES, Activations, heads_to, looked_at
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.monitor.body import Body, TapTensors
 from snapcli.monitor.build import RANGE_EXAMPLES
@@ -116,7 +116,7 @@ class TrainedRefit(Refit):
         self._model, self._own = model, own
         self._seen = cache(self._look)
 
-    def _look(self, statistics: str) -> Seen:
+    def _look(self, statistics: str) -> Activations:
         rng = np.random.default_rng(self._options.seed)
         return looked_at(self._model, self._blocks, statistics, self._dataset, rng)
 

@@ -7,7 +7,7 @@ from snapcli.judging.dev_scores import DevScores
 from snapcli.monitor.body import Body
 from snapcli.pricing.heads import Prices
 from snapcli.score.choice import MIN_ERRORS
-from snapcli.score.selection import FLASH, Cost, Limits, greedy
+from snapcli.score.selection import FLASH, Limits, TapCost, greedy
 
 _WITHOUT_ERRORS = f"fewer than {MIN_ERRORS} known errors on dev data to choose by"
 _WITHOUT_GAIN = "on dev data no tap within the limits finds more errors than confidence alone"
@@ -27,7 +27,7 @@ def choose_taps(body: Body, dev: DevScores, prices: Prices, max_overhead: float)
     names = [tap.after for tap in body.taps]
     limits = Limits(instructions=max_overhead / 100 * prices.backbone)
 
-    def cost(chosen: tuple[str, ...]) -> Cost:
+    def cost(chosen: tuple[str, ...]) -> TapCost:
         return prices.of(body, [names.index(name) for name in chosen])
 
     allowed = [name for name in names if limits.allow(cost((name,)))]

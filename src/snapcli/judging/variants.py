@@ -21,10 +21,10 @@ from snapcli.graph.ensemble import copies
 from snapcli.graph.graph import Graph
 from snapcli.methods.table import GROUPS, TABLE, TRAINED
 from snapcli.methods.trained.deep_ensemble import DeepEnsemble, assembled
+from snapcli.methods.trained.design import Design
 from snapcli.methods.trained.ensemble import MEMBERS as MEMBERS_OUTPUT
 from snapcli.methods.trained.fit import VariantTrainer
 from snapcli.methods.trained.hydra import Hydra
-from snapcli.methods.trained.kind import Kind
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.observe import Observe, Outputs
 from snapcli.methods.trained.replay import MEMBERS, classifier
@@ -100,7 +100,7 @@ def variant(run: Run, name: str, on_progress: OnProgress = silent) -> Variant:
     return Variant(name, model, kind.observe(model))
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> Design:
     kind = TABLE[name].trains
     assert kind is not None
     return kind

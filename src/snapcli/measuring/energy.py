@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from snapcli.errors import ArtifactError
-from snapcli.metrics.power import FEWEST_SAMPLES, Energy, energy, read_trace
+from snapcli.metrics.power import FEWEST_SAMPLES, EnergyPerInference, energy, read_trace
 from snapcli.results.bench import PROFILED, BenchReport, report_from
 from snapcli.runs import Run
 from snapcli.stored import read_json, reading
@@ -46,7 +46,7 @@ def with_energy(run: Run, target: Target, trace: PowerTrace) -> BenchReport:
     return report
 
 
-def energy_notes(timed: BenchReport, found: Energy) -> list[str]:
+def energy_notes(timed: BenchReport, found: EnergyPerInference) -> list[str]:
     """What is doubtful about a trace."""
     notes = []
     if found.samples < FEWEST_SAMPLES:

@@ -11,7 +11,7 @@ from snapcli.device import Client, Emulator, Hello, find_port, open_port
 from snapcli.errors import ArtifactError, CheckError, DeviceError
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import check_of, pack_settings
-from snapcli.origin.origin import Deployed, origin_of
+from snapcli.origin.origin import Deployment, origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.results.export_c import REPORT, SCHEMA, StoredExport
 from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport
@@ -32,7 +32,7 @@ class Firmware:
 
     run: Run
     target: Target
-    deployed: Deployed
+    deployed: Deployment
     folder: Path
     sizes: dict[str, Any]
     exported: dict[str, Any]

@@ -24,7 +24,7 @@ from snapcli.errors import UsageError
 from snapcli.graph.graph import Graph, Tensor
 from snapcli.graph.passes import simplify
 from snapcli.graph.shaping import last_layer, with_shaped
-from snapcli.methods.logits import Energy, OdinLite, Temperature
+from snapcli.methods.logits import FreeEnergy, OdinLite, Temperature
 from snapcli.methods.mahalanobis import MahalanobisFull
 from snapcli.methods.shaped_features import AshB, ReAct
 from snapcli.methods.snap import Snap
@@ -35,12 +35,12 @@ from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import reads_third
 
 Scorer = tuple[Graph, End]
-Form = Callable[[Any, "Given"], Scorer | Monitor]
+Form = Callable[[Any, "FormInputs"], Scorer | Monitor]
 """(the fitted method, what it is made of) -> the network with its end, or a monitor."""
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class FormInputs:
     """monitor: what the run deploys. bodies: the run's int8 network with heads of other kinds.
     trained: the int8 network of a method that trains one, its outputs the logits of members."""
 
@@ -70,23 +70,23 @@ class Given:
         return graph, energy_end(graph.tensors[graph.outputs["logits"]], 1.0)
 
 
-def max_probability(fitted: object, given: Given) -> Scorer:
+def max_probability(fitted: object, given: FormInputs) -> Scorer:
     return given.graph, temperature_end(given.logits, 1.0)
 
 
-def entropy(fitted: object, given: Given) -> Scorer:
+def entropy(fitted: object, given: FormInputs) -> Scorer:
     return given.graph, entropy_end({"logits": given.logits})
 
 
-def scaled(fitted: Temperature | OdinLite, given: Given) -> Scorer:
+def scaled(fitted: Temperature | OdinLite, given: FormInputs) -> Scorer:
     return given.graph, temperature_end(given.logits, fitted.temperature_)
 
 
-def energy(fitted: Energy, given: Given) -> Scorer:
+def energy(fitted: FreeEnergy, given: FormInputs) -> Scorer:
     return given.graph, energy_end(given.logits, fitted.temperature_)
 
 
-def distance(fitted: MahalanobisFull, given: Given) -> Scorer:
+def distance(fitted: MahalanobisFull, given: FormInputs) -> Scorer:
     name = given.monitor.body.taps[-1].after
     tapped = given.graph.tensors[name]
     graph = replace(given.graph, outputs={**given.graph.outputs, "tapped": name})
@@ -94,37 +94,37 @@ def distance(fitted: MahalanobisFull, given: Given) -> Scorer:
     return graph, distance_end(given.logits, tapped, head)
 
 
-def clipped(fitted: ReAct, given: Given) -> Scorer:
+def clipped(fitted: ReAct, given: FormInputs) -> Scorer:
     features = given.features
     limit = int(features.quantize(np.asarray(fitted.limit_, np.float32)))
     return given.shaped(fx.ClipS8(features.size_bytes, limit))
 
 
-def pruned(fitted: AshB, given: Given) -> Scorer:
+def pruned(fitted: AshB, given: FormInputs) -> Scorer:
     features = given.features
     kept = fitted.kept(features.size_bytes)
     return given.shaped(fx.AshS8(features.size_bytes, kept, features.zero_point))
 
 
-def mean_entropy(fitted: object, given: Given) -> Scorer:
+def mean_entropy(fitted: object, given: FormInputs) -> Scorer:
     graph = given.trained
     assert graph is not None
     members = {name: graph.tensors[graph.outputs[name]] for name in sorted(graph.outputs)}
     return graph, entropy_end(members)
 
 
-def deployed(fitted: object, given: Given) -> Monitor:
+def deployed(fitted: object, given: FormInputs) -> Monitor:
     return given.monitor
 
 
-def with_own_heads(fitted: Snap, given: Given) -> Monitor:
+def with_own_heads(fitted: Snap, given: FormInputs) -> Monitor:
     return monitor_of(fitted, given.monitor.body)
 
 
 def with_heads(kind: str) -> Form:
     """Of another kind, where the run has not that kind itself; a distance is the run's."""
 
-    def form(fitted: Snap, given: Given) -> Monitor:
+    def form(fitted: Snap, given: FormInputs) -> Monitor:
         own = given.monitor.body
         body = given.bodies.get(kind, own)
         listens = fitted.options.third == MAHALANOBIS and reads_third(fitted.map_)

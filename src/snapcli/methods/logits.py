@@ -71,7 +71,7 @@ class _ByTemperature(SinglePass):
         self.temperature_ = self.tuning_.chosen["temperature"]
 
 
-class Energy(_ByTemperature):
+class FreeEnergy(_ByTemperature):
     """Free energy."""
 
     name = "energy"

@@ -127,7 +127,7 @@ class SinglePass(ABC):
         return batch.logits.argmax(axis=-1)
 
 
-class Trained(ABC):
+class TrainedMethod(ABC):
     """The answer is the class with the largest posterior."""
 
     name: str

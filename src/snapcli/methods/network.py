@@ -6,7 +6,7 @@ from snapcli.methods.method import SURPRISAL
 from snapcli.methods.shaped_features import LastLayer
 
 
-class Network(Protocol):
+class ObservedNetwork(Protocol):
     """taps: the blocks whose pooled channels it shows; last: None where its logits do not come
     from a plain layer of weights; own_head: the kind of the run's heads, heads: the kinds of
     further ones that it shows surprisals of. is_integer: whether it shows U as the device has it;

@@ -146,7 +146,7 @@ class Unblended(Snap):
         return replace(super()._features(batch), error_logit=nothing, doubt=nothing)
 
 
-class Deployed(Snap):
+class DeployedSnap(Snap):
     """U as the device sends it, by the map that was deployed."""
 
     # Nothing of U is fitted here.

@@ -11,12 +11,12 @@ from typing import NewType
 from snapcli.config import HEADS, MAHALANOBIS, MAPS, CalibrateOptions
 from snapcli.errors import UsageError, suggestion
 from snapcli.methods import forms
-from snapcli.methods.logits import Energy, Entropy, MaxProbability, OdinLite, Temperature
+from snapcli.methods.logits import Entropy, FreeEnergy, MaxProbability, OdinLite, Temperature
 from snapcli.methods.mahalanobis import MahalanobisDiagonal, MahalanobisFull
-from snapcli.methods.method import Method, SinglePass, Trained, Tuning
-from snapcli.methods.network import Network, surprisal_by
+from snapcli.methods.method import Method, SinglePass, TrainedMethod, Tuning
+from snapcli.methods.network import ObservedNetwork, surprisal_by
 from snapcli.methods.shaped_features import AshB, AshS, ReAct
-from snapcli.methods.snap import Deployed, Snap, Surprise
+from snapcli.methods.snap import DeployedSnap, Snap, Surprise
 from snapcli.methods.trained import (
     deep_ensemble,
     early_exit,
@@ -28,11 +28,11 @@ from snapcli.methods.trained import (
     tiny_deep_ensemble,
 )
 from snapcli.methods.trained.deep_ensemble import DeepEnsemble
+from snapcli.methods.trained.design import Design
 from snapcli.methods.trained.early_exit import EarlyExit
 from snapcli.methods.trained.evidential import Evidential
 from snapcli.methods.trained.g_odin import GOdin
 from snapcli.methods.trained.hydra import Hydra
-from snapcli.methods.trained.kind import Kind
 from snapcli.methods.trained.mc_dropout import McDropout
 from snapcli.methods.trained.observe import logits, passes, perturbed
 from snapcli.methods.trained.qute import Qute
@@ -70,7 +70,7 @@ class Calibration:
         return self.asked.with_map(self.map)
 
 
-Make = Callable[[Network, Calibration], Method | WhyNot]
+Make = Callable[[ObservedNetwork, Calibration], Method | WhyNot]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Row:
     make: Make
     form: forms.Form | None = None
     no_form: str = ""
-    trains: Kind | None = None
+    trains: Design | None = None
     variant: bool = False
 
     @property
@@ -105,7 +105,7 @@ def _at_taps(
     score: str,
     form: forms.Form | None = None,
 ) -> Row:
-    def make(network: Network, calibration: Calibration) -> Method | WhyNot:
+    def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         return method(network.taps) if network.shows_activations else _LINK
 
     return Row(method.name, score, method.source, OF_TAPS, make, form, "" if form else _NO_KERNEL)
@@ -114,7 +114,7 @@ def _at_taps(
 def _at_last_layer(
     method: type[ReAct] | type[AshS], score: str, form: forms.Form | None = None
 ) -> Row:
-    def make(network: Network, calibration: Calibration) -> Method | WhyNot:
+    def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         if not network.shows_activations:
             return _LINK
         return method(network.last) if network.last else _NO_LAST
@@ -133,7 +133,7 @@ def _snap(
 ) -> Row:
     """With the run's heads."""
 
-    def make(network: Network, calibration: Calibration) -> Method | WhyNot:
+    def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         chosen = options(calibration)
         if chosen.third == MAHALANOBIS and not network.shows_activations:
             return _LINK
@@ -153,7 +153,7 @@ def _with_heads(kind: str) -> Row:
     """The run's own where they are of that kind, else such as were fitted after the training."""
     name = f"{SNAP}-{kind}"
 
-    def make(network: Network, calibration: Calibration) -> Method | WhyNot:
+    def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         if kind == network.own_head:
             return as_in_run.make(network, calibration)
         if kind in network.heads:
@@ -168,24 +168,24 @@ def _with_heads(kind: str) -> Row:
     return Row(name, score, Snap.source, OF_HEADS, make, form, variant=True)
 
 
-def _last_tap(network: Network) -> str:
+def _last_tap(network: ObservedNetwork) -> str:
     return network.taps[-1] if network.taps else ""
 
 
-def _deployed(network: Network, calibration: Calibration) -> Method | WhyNot:
-    return Deployed(DEPLOYED, calibration.taken) if network.is_integer else _NO_DEVICE
+def _deployed(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
+    return DeployedSnap(DEPLOYED, calibration.taken) if network.is_integer else _NO_DEVICE
 
 
-def _surprise(network: Network, calibration: Calibration) -> Method:
+def _surprise(network: ObservedNetwork, calibration: Calibration) -> Method:
     return Surprise("snap-s", calibration.taken)
 
 
 def _trained(
-    method: type[Trained], score: str, trains: Kind, form: forms.Form | None = None
+    method: type[TrainedMethod], score: str, trains: Design, form: forms.Form | None = None
 ) -> Row:
     no_form = "" if form else _NO_INT8
 
-    def make(network: Network, calibration: Calibration) -> Method:
+    def make(network: ObservedNetwork, calibration: Calibration) -> Method:
         return method()
 
     return Row(method.name, score, method.source, OF_ITS_OWN, make, form, no_form, trains)
@@ -196,7 +196,7 @@ ROWS: tuple[Row, ...] = (
     _plain(MaxProbability, "1 - max p", forms.max_probability),
     _plain(Entropy, "entropy of the softmax", forms.entropy),
     _plain(Temperature, "1 - max p of logits / T", forms.scaled),
-    _plain(Energy, "free energy of logits / T", forms.energy),
+    _plain(FreeEnergy, "free energy of logits / T", forms.energy),
     _plain(OdinLite, "1 - max p at a large T, no perturbation", forms.scaled),
     _at_taps(MahalanobisDiagonal, "distance to the nearest class, all taps, diagonal covariance"),
     _at_taps(
@@ -238,46 +238,46 @@ ROWS: tuple[Row, ...] = (
     _trained(
         Evidential,
         "1 - max p of the Dirichlet that its evidence leads to",
-        Kind(evidential.build, evidential.Evidence, logits),
+        Design(evidential.build, evidential.EvidentialLesson, logits),
     ),
     _trained(
         McDropout,
         "entropy or mutual information over passes with dropout",
-        Kind(mc_dropout.build, observe=passes),
+        Design(mc_dropout.build, observe=passes),
     ),
     _trained(
         DeepEnsemble,
         f"{_MEAN} networks trained apart",
-        Kind(deep_ensemble.build),
+        Design(deep_ensemble.build),
         forms.mean_entropy,
     ),
     _trained(
         EarlyExit,
         f"{_MEAN} exits at several depths",
-        Kind(early_exit.build),
+        Design(early_exit.build),
         forms.mean_entropy,
     ),
     _trained(
         Hydra,
         f"{_MEAN} imitations of the ensemble",
-        Kind(hydra.build, hydra.Imitation),
+        Design(hydra.build, hydra.Imitation),
         forms.mean_entropy,
     ),
     _trained(
         Qute,
         f"{_MEAN} last layers taught by exits",
-        Kind(qute.build, qute.Assisted, learner=qute.build_training),
+        Design(qute.build, qute.Assisted, learner=qute.build_training),
         forms.mean_entropy,
     ),
     _trained(
         TinyDeepEnsemble,
         f"{_MEAN} a network with several norms",
-        Kind(tiny_deep_ensemble.build),
+        Design(tiny_deep_ensemble.build),
     ),
     _trained(
         GOdin,
         "decomposed confidence h / g of a perturbed input",
-        Kind(g_odin.build, g_odin.Decomposed, perturbed),
+        Design(g_odin.build, g_odin.Decomposed, perturbed),
     ),
 )
 TABLE = {row.name: row for row in ROWS}

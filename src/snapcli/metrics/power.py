@@ -170,7 +170,7 @@ def windows(trace: Trace) -> Windows:
 
 
 @dataclass(frozen=True)
-class Energy:
+class EnergyPerInference:
     """Of one inference, in microjoules, over `inferences` of them.
 
     windows: pulses in the trace. window_us: mean length of those that count. samples: in the
@@ -188,7 +188,7 @@ class Energy:
     supply_voltage: float | None
 
 
-def energy(trace: Trace, inferences: int) -> Energy:
+def energy(trace: Trace, inferences: int) -> EnergyPerInference:
     """Of the last `inferences` pulses; UsageError where the trace cannot hold them."""
     found = windows(trace)
     if not trace.marker.any():
@@ -208,7 +208,7 @@ def energy(trace: Trace, inferences: int) -> Energy:
         )
     timed = found.last(inferences)
     uj = timed.energy_j * 1e6
-    return Energy(
+    return EnergyPerInference(
         inferences=inferences,
         mean_uj=float(uj.mean()),
         deviation_uj=float(uj.std()),

@@ -21,7 +21,7 @@ _STEPS, _RATE = 400, 3e-2
 # Rows of a step: few enough for steps of milliseconds.
 _ROWS = 2048
 
-Seen = list[dict[str, np.ndarray]]
+Activations = list[dict[str, np.ndarray]]
 """What a model shows of its training examples, {block: [n, channels]} and "logits": as they are,
 then, of a small set, varied."""
 
@@ -37,7 +37,7 @@ def heads_for(
 
 
 def heads_to(
-    seen: Seen,
+    seen: Activations,
     model: Any,
     taps: tuple[Tap, ...],
     classes: int,
@@ -67,7 +67,7 @@ def fit_heads(
 
 def looked_at(
     model: Any, blocks: list[str], statistics: str, data: Dataset, rng: np.random.Generator
-) -> Seen:
+) -> Activations:
     """Blocks may be named twice; rng varies the examples of a small set."""
     train = data.train.spread(EXAMPLES).x
 
@@ -81,7 +81,7 @@ def looked_at(
 
 
 def _fit_to(
-    heads: AttachedHeads, seen: Seen, options: TrainOptions, rng: np.random.Generator
+    heads: AttachedHeads, seen: Activations, options: TrainOptions, rng: np.random.Generator
 ) -> None:
     import tensorflow as tf
     import tf_keras

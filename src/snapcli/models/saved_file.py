@@ -29,7 +29,7 @@ Library = Callable[[], Any]
 
 
 @dataclass(frozen=True)
-class Saved:
+class KerasFile:
     """config: the model as JSON says it. version: of the Keras that wrote it, "" if unknown.
     content: the file's bytes; weights: the HDF5 file inside of a zip, else None."""
 
@@ -93,7 +93,7 @@ def load_ours(path: Path) -> Any:
     return saved.load_with((keras2,), code_is_allowed() or is_trusted(digest))
 
 
-def read_saved(path: Path) -> Saved:
+def read_saved(path: Path) -> KerasFile:
     """Without making anything of it; a .keras file may be HDF5 inside."""
     import h5py
 
@@ -114,7 +114,7 @@ def read_saved(path: Path) -> Saved:
             f"{path} is no saved Keras model ({first_line(error)})",
             "Give what model.save() wrote: a .keras or .h5 file.",
         ) from None
-    return Saved(path, config, version, content, weights)
+    return KerasFile(path, config, version, content, weights)
 
 
 def _from_zip(content: bytes) -> tuple[Any, str, bytes]:

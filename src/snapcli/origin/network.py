@@ -17,7 +17,7 @@ MODEL_FILE, HEADS_FILE = "model.keras", "heads.npz"
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetwork:
     """model: image -> {block: map, "logits"}."""
 
     model: Any
@@ -37,7 +37,7 @@ def trained_model(run: Run, dataset: Dataset, blocks: Iterable[str] = ()) -> Any
     return model
 
 
-def trained(run: Run, dataset: Dataset) -> Trained:
+def trained(run: Run, dataset: Dataset) -> TrainedNetwork:
     heads = load_heads(run.inputs("train") / HEADS_FILE)
     model = trained_model(run, dataset, [n for h in heads for n in (h.before, h.after)])
     columns = 1 if run_recipe(run).train.statistics == MEAN else 2
@@ -48,7 +48,7 @@ def trained(run: Run, dataset: Dataset) -> Trained:
                 raise _misfit(run, f"the head of {head.after} has {len(mean)} inputs of {block}")
         if len(head.class_mean) not in (0, len(dataset.class_names)):
             raise _misfit(run, f"the head of {head.after} knows {len(head.class_mean)} classes")
-    return Trained(model, heads)
+    return TrainedNetwork(model, heads)
 
 
 def _misfit(run: Run, message: str) -> ArtifactError:

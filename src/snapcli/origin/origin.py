@@ -20,7 +20,7 @@ _GAUSSIAN = "gaussian"
 
 
 @dataclass(frozen=True, eq=False)
-class Deployed:
+class Deployment:
     """What a run puts on a device. stages: those that the monitor comes from; folder: where its
     body lies."""
 
@@ -76,14 +76,14 @@ class Origin(ABC):
         """As the run saw them."""
 
     @abstractmethod
-    def deployed(self) -> Deployed: ...
+    def deployed(self) -> Deployment: ...
 
     @abstractmethod
     def limit(self, asked: CalibrateOptions) -> int:
         """Examples of each corrupted condition that its maps were fitted to."""
 
 
-class Trained(Origin):
+class TrainedOrigin(Origin):
     has_float = True
     integer_stage = "quantize"
     float_stages = ("train", "calibrate")
@@ -103,16 +103,16 @@ class Trained(Origin):
     def dataset(self, on_progress: OnProgress = silent) -> Dataset:
         return load_dataset(self.recipe.train, on_progress)
 
-    def deployed(self) -> Deployed:
+    def deployed(self) -> Deployment:
         folder = self.run.inputs("quantize")
         hint = f"Run: {self.run.remedy('quantize')}"
-        return Deployed(load_monitor(folder, hint=hint), ("quantize",), folder)
+        return Deployment(load_monitor(folder, hint=hint), ("quantize",), folder)
 
     def limit(self, asked: CalibrateOptions) -> int:
         return asked.limit
 
 
-class Attached(Origin):
+class AttachedOrigin(Origin):
     """A finished model of somebody's: int8 alone, its heads fitted after it."""
 
     has_float = False
@@ -136,14 +136,14 @@ class Attached(Origin):
         answers = stored_answers(self.run, dataset)
         return dataset if dataset.labelled else with_answers(dataset, answers)
 
-    def deployed(self) -> Deployed:
+    def deployed(self) -> Deployment:
         """The body of attach, with what calibrate decided."""
         folder, decision = self.run.inputs("attach"), self.run.inputs("calibrate")
         monitor = load_monitor(folder, decision, f"Run: {self.run.remedy('calibrate')}")
         if monitor.decision.third != MAHALANOBIS:
             # attach cannot know whether a map will read it.
             monitor = replace(monitor, body=replace(monitor.body, distance=None))
-        return Deployed(monitor, ("attach", "calibrate"), folder)
+        return Deployment(monitor, ("attach", "calibrate"), folder)
 
     def limit(self, asked: CalibrateOptions) -> int:
         """The conditions are those that attach has scored."""
@@ -151,4 +151,4 @@ class Attached(Origin):
 
 
 def origin_of(run: Run) -> Origin:
-    return Attached(run) if run.is_attached else Trained(run)
+    return AttachedOrigin(run) if run.is_attached else TrainedOrigin(run)

@@ -20,7 +20,7 @@ from snapcli.monitor.decision import plain_decision
 from snapcli.monitor.monitor import Monitor
 from snapcli.pricing.kernel_set import kernel_files, kernel_set
 from snapcli.pricing.memory import write_texts
-from snapcli.score.selection import Cost
+from snapcli.score.selection import TapCost
 from snapcli.targets import Target, emulated_twin
 
 
@@ -42,12 +42,12 @@ class Prices:
     arena_bytes: int
     is_measured: bool = True
 
-    def of(self, body: Body, chosen: list[int]) -> Cost:
+    def of(self, body: Body, chosen: list[int]) -> TapCost:
         """Of some taps of the body; a tensor that two of them look at is pooled once."""
         if not chosen:
-            return Cost(0, 0)
+            return TapCost(0, 0)
         pooled = {t for i in chosen for t in (body.taps[i].before, body.taps[i].after)}
-        return Cost(
+        return TapCost(
             self.shared_bytes + sum(self.head_bytes[i] for i in chosen),
             self.end
             + sum(self.heads[i] for i in chosen)

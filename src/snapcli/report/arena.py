@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from snapcli.report.contents import Arena, Placed
+from snapcli.report.contents import Arena, BufferPlace
 from snapcli.report.markup import label, svg, tag
 from snapcli.report.numbers import kilobytes
 from snapcli.report.scale import Scale
@@ -56,7 +56,7 @@ class _Box:
     height: float
 
     @classmethod
-    def of(cls, buffer: Placed, across: Scale, up: Scale) -> "_Box":
+    def of(cls, buffer: BufferPlace, across: Scale, up: Scale) -> "_Box":
         x, y = across(buffer.first), up(buffer.offset + buffer.size_bytes)
         return cls(x, y, across(buffer.last + 1) - x, max(up(buffer.offset) - y, 1.5))
 

@@ -8,7 +8,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Placed:
+class BufferPlace:
     """A buffer: bytes offset to offset + size of the arena, in steps first to last."""
 
     name: str
@@ -25,7 +25,7 @@ class Arena:
     kernels: str
     arena_bytes: int
     steps: tuple[str, ...]
-    buffers: tuple[Placed, ...]
+    buffers: tuple[BufferPlace, ...]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class DeviceStream:
 
 
 @dataclass(frozen=True)
-class Made:
+class StageRecord:
     """A stage as the manifest has it. state: done, or what is wrong with it. tools: {name:
     {version, flags}}."""
 
@@ -73,7 +73,7 @@ class Contents:
     arenas: Mapping[str, Arena] = field(default_factory=dict)
     streams: Mapping[str, DeviceStream] = field(default_factory=dict)
     ablations: Sequence[Json] = ()
-    made: Sequence[Made] = ()
+    made: Sequence[StageRecord] = ()
     recipe: str = ""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from snapcli.report import bars, curves, reliability, rows
 from snapcli.report.arena import draw_arena
-from snapcli.report.contents import Contents, Made
+from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.cost_table import cost_tables
 from snapcli.report.heatmap import heatmap
 from snapcli.report.markup import tag, text
@@ -448,7 +448,7 @@ def _made(contents: Contents) -> str:
     return "".join(found)
 
 
-def _versions(made: Sequence[Made]) -> str:
+def _versions(made: Sequence[StageRecord]) -> str:
     """Once where all stages agree, else with the stages; tools with the flags they were given."""
     by_name: dict[str, dict[str, list[str]]] = {}
     flags: dict[str, dict[str, None]] = {}
@@ -477,7 +477,7 @@ def _versions(made: Sequence[Made]) -> str:
     return tag("dl", *items, class_="versions")
 
 
-def _outputs(made: Made) -> str:
+def _outputs(made: StageRecord) -> str:
     state = "" if made.state == "done" else f", {made.state}"
     seed = "" if made.seed is None else f", seed {made.seed}"
     said = f"{made.stage}: {plural(len(made.outputs), 'file')}{seed}{state}"

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from snapcli.array import Array
-from snapcli.score.selection import Taken
+from snapcli.score.selection import TapStep
 
 _CELL, _LEFT, _TOP, _GAP = 74, 150, 84, 70
 _PLOT_W, _PLOT_H = 360, 260
@@ -20,7 +20,7 @@ def draw_taps(
     correlation: Array,
     with_score: Array,
     start: float,
-    steps: Sequence[Taken],
+    steps: Sequence[TapStep],
     title: str,
 ) -> str:
     """SVG; taps that the search took are bold. correlation [taps, taps] and with_score [taps] in
@@ -69,7 +69,7 @@ def _colour(value: float) -> str:
     return "#" + "".join(f"{round(c):02x}" for c in channels)
 
 
-def _curve(x0: float, start: float, steps: Sequence[Taken]) -> list[str]:
+def _curve(x0: float, start: float, steps: Sequence[TapStep]) -> list[str]:
     """AUPRC against the number of taps, each point with the tap that was added."""
     values = [start, *(step.auprc for step in steps)]
     labels = ["none", *(f"+ {step.tap}" for step in steps)]

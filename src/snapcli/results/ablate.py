@@ -24,7 +24,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Judged:
+class AblationFigures:
     """One configuration. taps: {tensor after the block: rank}; map: what U is made by. gains: on
     the reference, by figure; surprise, surprise_gain: pooled AUROC of errors by S itself. price:
     of the whole program; without arena, stack and instructions where its flash was computed."""
@@ -73,11 +73,11 @@ class AblateReport:
     streams: int
     columns: tuple[Column, ...]
     rows: tuple[dict[str, Any], ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[AblationFigures, ...]
 
 
 def table(
-    kind: str, judged: Sequence[Judged]
+    kind: str, judged: Sequence[AblationFigures]
 ) -> tuple[tuple[Column, ...], tuple[dict[str, Any], ...]]:
     """(columns, rows)."""
     cells = [_cells(kind, row) for row in judged]
@@ -85,7 +85,7 @@ def table(
     return columns, tuple({c.title: row[c] for c in columns} for row in cells)
 
 
-def _cells(kind: str, row: Judged) -> Mapping[Column, Any]:
+def _cells(kind: str, row: AblationFigures) -> Mapping[Column, Any]:
     errors, events = row.figures.errors, row.figures.events
     assert errors is not None
     price = row.price

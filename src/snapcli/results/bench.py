@@ -8,7 +8,7 @@ import numpy as np
 
 from snapcli.device import Profile, Stack
 from snapcli.errors import ArtifactError
-from snapcli.metrics.power import Energy
+from snapcli.metrics.power import EnergyPerInference
 from snapcli.metrics.timing import Timing
 from snapcli.results.flash import ImageSize
 from snapcli.stored import conform
@@ -21,7 +21,7 @@ INSTRUCTIONS = "instructions"
 
 
 @dataclass(frozen=True)
-class Cost:
+class MeasuredCost:
     """Of a stage, a step or a kernel: its mean count, and its share of all.
 
     macs: multiply-accumulates, 0 for what is no layer.
@@ -38,7 +38,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class BoundedCost(Cost):
+class BoundedCost(MeasuredCost):
     """bound: instructions per MAC of the kernel's inner loop, None where it is not known.
     times_bound: how many times the bound a MAC takes; only where instructions are counted.
     """
@@ -96,7 +96,7 @@ class BenchReport:
     count_per_mac: float
     timing_without_heads: Timing | None
     heads_overhead: float | None
-    stages: tuple[Cost, ...]
+    stages: tuple[MeasuredCost, ...]
     steps: tuple[StepCost, ...]
     kernels: tuple[KernelCost, ...]
     size: ImageSize
@@ -105,7 +105,7 @@ class BenchReport:
     ram_limit_bytes: int
     stack: Stack
     ram_used_bytes: int
-    energy: Energy | None
+    energy: EnergyPerInference | None
     notes: tuple[str, ...]
 
 
@@ -122,7 +122,7 @@ def step_costs(
             "Run: snap export-c",
         )
     for step, mean in zip(exported["steps"], means.tolist(), strict=True):
-        cost = Cost(step["name"], mean, mean / total, step["macs"])
+        cost = MeasuredCost(step["name"], mean, mean / total, step["macs"])
         times = _times_bound(cost, step["bound"], counter)
         found.append(
             StepCost(
@@ -136,13 +136,13 @@ def step_costs(
     return tuple(found)
 
 
-def _times_bound(cost: Cost, bound: float | None, counter: str) -> float | None:
+def _times_bound(cost: MeasuredCost, bound: float | None, counter: str) -> float | None:
     if cost.per_mac is None or bound is None or counter != INSTRUCTIONS:
         return None
     return cost.per_mac / bound
 
 
-def stage_costs(steps: Sequence[StepCost]) -> tuple[Cost, ...]:
+def stage_costs(steps: Sequence[StepCost]) -> tuple[MeasuredCost, ...]:
     """The sums of each stage, in the order in which they first come."""
     stages = dict.fromkeys(step.stage for step in steps)
     return tuple(_sum(name, [s for s in steps if s.stage == name]) for name in stages)
@@ -159,8 +159,8 @@ def kernel_costs(steps: Sequence[StepCost], counter: str) -> tuple[KernelCost, .
     return tuple(sorted(found, key=lambda cost: -cost.mean))
 
 
-def _sum(name: str, costs: Sequence[Cost]) -> Cost:
-    return Cost(
+def _sum(name: str, costs: Sequence[MeasuredCost]) -> MeasuredCost:
+    return MeasuredCost(
         name=name,
         mean=sum(cost.mean for cost in costs),
         share=sum(cost.share for cost in costs),

@@ -51,7 +51,7 @@ class CalibrateReport(Figures):
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibrateRecord:
     """calibration.json of calibrate."""
 
     options: CalibrateOptions

@@ -12,7 +12,7 @@ DONE, NOT_RUN, NOT_ASKED = "done", "not run", "not asked for"
 
 
 @dataclass(frozen=True)
-class Found:
+class DetectionFigures:
     """How well a score finds positives (errors, or foreign inputs). fpr95: the share of negatives
     above the threshold that finds 95 % of the positives."""
 
@@ -27,9 +27,9 @@ class Errors:
     (score/turns.py); per_cell: mean over the `cells` (type, severity) that hold both right and
     wrong answers."""
 
-    pooled: Found
-    per_cell: Found
-    clean: Found
+    pooled: DetectionFigures
+    per_cell: DetectionFigures
+    clean: DetectionFigures
     cells: int
 
 
@@ -63,7 +63,7 @@ class Selective:
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class ProbabilityFigures:
     nll: Interval
     brier: Interval
     ece: Interval
@@ -109,13 +109,13 @@ class MethodFigures:
     tuning: Tuning | None = None
     accuracy: float = float("nan")
     errors: Errors | None = None
-    ood: dict[str, Found] = field(default_factory=dict)
-    by_severity: dict[str, Found] = field(default_factory=dict)
-    by_type: dict[str, Found] = field(default_factory=dict)
+    ood: dict[str, DetectionFigures] = field(default_factory=dict)
+    by_severity: dict[str, DetectionFigures] = field(default_factory=dict)
+    by_type: dict[str, DetectionFigures] = field(default_factory=dict)
     events: EventFigures | None = None
     selective: dict[str, Selective] = field(default_factory=dict)
-    posterior: dict[str, Calibrated] = field(default_factory=dict)
-    uncertainty: dict[str, Calibrated] | None = None
+    posterior: dict[str, ProbabilityFigures] = field(default_factory=dict)
+    uncertainty: dict[str, ProbabilityFigures] | None = None
     gains: dict[str, Interval] = field(default_factory=dict)
     snap_gains: dict[str, Interval] = field(default_factory=dict)
     clusters: tuple[Cluster, ...] = ()

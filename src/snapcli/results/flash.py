@@ -16,7 +16,7 @@ class ImageSize:
 
 
 @dataclass(frozen=True)
-class Sized:
+class ImageSizes:
     """Of a FlashReport, what is compared."""
 
     size: ImageSize

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from snapcli.score.selection import Cost, Taken
+from snapcli.score.selection import TapCost, TapStep
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Candidate:
     rank: int
     score_correlation: float
     auprc: float
-    cost: Cost
+    cost: TapCost
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TapsReport:
     correlation: list[list[float]]
     auprc_without: float
     backbone_instructions: int
-    steps: tuple[Taken, ...]
+    steps: tuple[TapStep, ...]
     recommended: tuple[str, ...]
     overhead: float
     picture: str

@@ -11,7 +11,7 @@ LEAST_GAIN = 0.002
 
 
 @dataclass(frozen=True)
-class Cost:
+class TapCost:
     """Of a set of taps, beyond the backbone: bytes of flash, and instructions per inference."""
 
     flash_bytes: int
@@ -26,12 +26,12 @@ class Limits:
     flash_bytes: float = float("inf")
     instructions: float = float("inf")
 
-    def allow(self, cost: Cost) -> bool:
+    def allow(self, cost: TapCost) -> bool:
         return cost.flash_bytes <= self.flash_bytes and cost.instructions <= self.instructions
 
 
 @dataclass(frozen=True)
-class Taken:
+class TapStep:
     """One step of the search: the tap that was added, and what the set is and costs then.
 
     worth: gain in AUPRC per KB, or per thousand instructions.
@@ -40,17 +40,17 @@ class Taken:
     tap: str
     auprc: float
     gain: float
-    cost: Cost
+    cost: TapCost
     worth: float
 
 
 def greedy(
     candidates: Sequence[str],
     auprc: Callable[[tuple[str, ...]], float],
-    cost: Callable[[tuple[str, ...]], Cost],
+    cost: Callable[[tuple[str, ...]], TapCost],
     currency: str,
     limits: Limits,
-) -> list[Taken]:
+) -> list[TapStep]:
     """Adds, as long as one is left that fits and helps, the tap with the most gain per cost.
 
     auprc and cost are functions of a set of taps in the order of candidates; those of no tap say
@@ -59,7 +59,7 @@ def greedy(
     unit = 1024 if currency == FLASH else 1000
     chosen: tuple[str, ...] = ()
     reached, spent = auprc(()), cost(())
-    steps: list[Taken] = []
+    steps: list[TapStep] = []
     while len(chosen) < MAX_TAPS:
         options = []
         for tap in candidates:
@@ -75,5 +75,5 @@ def greedy(
             break
         worth, tap, chosen, spent, gain = max(options, key=lambda option: option[0])
         reached += gain
-        steps.append(Taken(tap, reached, gain, spent, worth))
+        steps.append(TapStep(tap, reached, gain, spent, worth))
     return steps

@@ -20,7 +20,7 @@ from snapcli.judging.ablations import (
     FLOAT32,
     RAW,
     Configuration,
-    Known,
+    RunFacts,
     configurations,
 )
 from snapcli.judging.calibrated import calibration_of
@@ -39,7 +39,7 @@ from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.pricing.programs import Counter, Price, counter_of
 from snapcli.progress import OnProgress, silent
-from snapcli.results.ablate import HEADS_VARY, SCHEMA, AblateReport, Judged, table
+from snapcli.results.ablate import HEADS_VARY, SCHEMA, AblateReport, AblationFigures, table
 from snapcli.runs import Run, write_json
 from snapcli.targets import Target, emulated_twin, load_target
 
@@ -124,7 +124,7 @@ def _ablate(
     return report
 
 
-def _starred(kind: str, known: Known) -> str:
+def _starred(kind: str, known: RunFacts) -> str:
     """What the reference is: heads that were trained with the backbone can only be compared with
     others of their kind."""
     if known.as_trained and kind in _REFITTED:
@@ -132,7 +132,7 @@ def _starred(kind: str, known: Known) -> str:
     return AS_IN_RUN
 
 
-def _note(kind: str, known: Known) -> str:
+def _note(kind: str, known: RunFacts) -> str:
     """Where the row that is called the run's differs from it."""
     if kind == "map" or known.map == known.deployed_map:
         return ""
@@ -162,13 +162,13 @@ def _check_labels(run: Run, dataset: Dataset) -> None:
         )
 
 
-def _modes(run: Run, known: Known) -> Rows:
+def _modes(run: Run, known: RunFacts) -> Rows:
     own = run_recipe(run).train.mode
     return [Configuration(mode, None, known.map, is_reference=mode == own) for mode in MODES]
 
 
 def _in_mode(
-    run: Run, row: Configuration, known: Known, dataset: Dataset, on_progress: OnProgress
+    run: Run, row: Configuration, known: RunFacts, dataset: Dataset, on_progress: OnProgress
 ) -> Refit:
     if row.is_reference:
         return refit(run, dataset, [known.own])
@@ -194,7 +194,7 @@ class _Judging:
     ) -> None:
         self._options, self._evaluation, self._counter = options, evaluation, counter
         self._calibration, self._own, self._on_progress = calibration, own, on_progress
-        self.found: dict[str, Judged] = {}
+        self.found: dict[str, AblationFigures] = {}
         self._reference: tuple[Samples, Sample | None] | None = None
 
     def judge(self, fitter: Refit, rows: Rows) -> None:
@@ -229,7 +229,7 @@ class _Judging:
             return IntegerHeads(body)
         return FloatHeads(body, half(heads) if row.precision == FLOAT16 else heads)
 
-    def _judged(self, row: Configuration, judge: Judge, body: Body) -> Judged:
+    def _judged(self, row: Configuration, judge: Judge, body: Body) -> AblationFigures:
         fitted = CrossFitted(self._method(row), judge.evidence)
         reference = self._reference
         figures, samples = judge.figures(fitted, INT8, reference[0] if reference else None)
@@ -241,7 +241,7 @@ class _Judging:
             self._reference = samples, surprise
         compared = surprise and reference and reference[1]
         flash, price = self._price(row, fitted.whole, body)
-        return Judged(
+        return AblationFigures(
             name=row.name,
             taps={t.after: t.rank for t in (row.heads or self._own).taps},
             map=row.map,

@@ -15,9 +15,9 @@ from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, sugg
 from snapcli.methods.table import SNAP
 from snapcli.origin.origin import origin_of
 from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import Calibrated
+from snapcli.results.calibrate import CalibrateRecord
 from snapcli.results.eval import EvalReport
-from snapcli.results.flash import Sized
+from snapcli.results.flash import ImageSizes
 from snapcli.results.quantize import QuantizeReport
 from snapcli.runs import Run
 from snapcli.stored import read_json
@@ -87,7 +87,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenGate:
     gate: str
     figure: str
     change: float
@@ -102,7 +102,7 @@ class CompareReport:
     b: str
     changes: tuple[Change, ...]
     gates: tuple[str, ...]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenGate, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -157,7 +157,7 @@ def parse_gate(text: str) -> Gate:
 
 def check(
     gate: Gate, changes: Sequence[Change], runs: tuple[Run, Run], notes: Sequence[str] = ()
-) -> list[Broken]:
+) -> list[BrokenGate]:
     """What breaks the gate, of its figures that both runs have; that none is in both is an error,
     not a pass. notes: what was left out."""
     meant = [c for c in changes if f"{c.name}/".startswith(f"{gate.figure}/")]
@@ -166,7 +166,7 @@ def check(
     if all(c.change is None for c in meant):
         raise _lacking(gate, meant[0], runs)
     return [
-        Broken(gate.text, c.name, c.change, c.percent)
+        BrokenGate(gate.text, c.name, c.change, c.percent)
         for c in meant
         if c.change is not None and gate.is_broken(c)
     ]
@@ -251,12 +251,12 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
     if kind == "calibrate":
-        report = read_json(run.path("calibrate/calibration.json"), Calibrated)["report"]
+        report = read_json(run.path("calibrate/calibration.json"), CalibrateRecord)["report"]
         accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
         return [*accuracy, *_detection(report["detection"], kind)]
     if kind == "flash":
         path = run.path(f"build/{target}/size.json")
-        size = read_json(path, Sized)["size"] if path.is_file() else {}
+        size = read_json(path, ImageSizes)["size"] if path.is_file() else {}
         return [
             *_figure(f"flash/{target}", size.get("flash_bytes"), LOWER),
             *_figure(f"ram/{target}", size.get("ram_bytes"), LOWER),

@@ -18,7 +18,7 @@ from snapcli.judging.calibrated import calibration_of
 from snapcli.judging.evidence import collect_dev
 from snapcli.judging.networks import further_heads, integer_network
 from snapcli.judging.variants import int8_graph
-from snapcli.methods.forms import Given, Scorer
+from snapcli.methods.forms import FormInputs, Scorer
 from snapcli.methods.table import ROWS, TABLE, Row, chosen, head_kinds
 from snapcli.monitor.monitor import Monitor
 from snapcli.origin.origin import origin_of
@@ -94,7 +94,7 @@ def _contenders(
     calibration = calibration_of(run, INT8)
     further = further_heads(run, dataset, head_kinds(names, origin_of(run).head))
     network = integer_network(run, dataset, further)
-    given = Given(network.monitor, dict(network.further))
+    given = FormInputs(network.monitor, dict(network.further))
     evaluation = Evaluation(dataset, calibration.asked.limit)
     fitting = collect_dev(network.observe, evaluation, calibration.asked, on_progress)
 

@@ -24,7 +24,7 @@ from snapcli.judging.judge import Judge, Samples, gains
 from snapcli.judging.networks import float_network, further_heads, integer_network
 from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.method import SURPRISAL, Batch, Method
-from snapcli.methods.network import Network
+from snapcli.methods.network import ObservedNetwork
 from snapcli.methods.table import (
     GROUPS,
     REFERENCE,
@@ -227,7 +227,7 @@ class _Table:
             trained[name] = _with_snap(figures, snap, samples)
             yield replace(shown, methods=(*done, *trained.values()))
 
-    def _seen(self, source: str) -> tuple[Network, Evidence]:
+    def _seen(self, source: str) -> tuple[ObservedNetwork, Evidence]:
         if source == FLOAT:
             network = float_network(self._run, self._evaluation.dataset, self._further)
             return network, self._collected(network.observe, source)
@@ -270,7 +270,7 @@ class _Table:
     def _judged(
         self,
         row: Row,
-        network: Network,
+        network: ObservedNetwork,
         source: str,
         judge: Judge,
         reference: Samples | None,
@@ -283,7 +283,7 @@ class _Table:
         return judge.figures(CrossFitted(method, judge.evidence), SINGLE, reference)
 
     def _variant(
-        self, name: str, network: Network, source: str, reference: Samples | None
+        self, name: str, network: ObservedNetwork, source: str, reference: Samples | None
     ) -> tuple[MethodFigures, Samples]:
         row = TABLE[name]
         if source == DEVICE or (source == INT8 and not row.form):
@@ -296,7 +296,7 @@ class _Table:
         assert not isinstance(method, str)
         return judge.figures(CrossFitted(method, evidence), TRAINED, reference)
 
-    def _made(self, row: Row, network: Network, source: str) -> Method | WhyNot:
+    def _made(self, row: Row, network: ObservedNetwork, source: str) -> Method | WhyNot:
         return row.make(network, self._calibration(source))
 
     def _observer(self, variant: variants.Variant, source: str) -> Observe:

@@ -32,7 +32,7 @@ _MADE_FOR = {
 
 
 @dataclass(frozen=True)
-class Cost:
+class BackboneCost:
     """Of the backbone alone, in bytes; fits: with the firmware and the stack of the target."""
 
     flash_bytes: int
@@ -51,7 +51,7 @@ class ModelView:
     arena_bytes: int
     blocks: tuple[str, ...]
     letters: dict[str, str]
-    targets: dict[str, Cost]
+    targets: dict[str, BackboneCost]
 
 
 def models(
@@ -90,7 +90,7 @@ def _measured(name: str, options: ExportOptions) -> ModelView:
             fits = True
         except ConfigError:
             fits = False
-        costs[target.name] = Cost(flash, fits)
+        costs[target.name] = BackboneCost(flash, fits)
     return ModelView(
         name=name,
         input_shape=shape,

@@ -29,7 +29,7 @@ SOURCES = ("stream", "test")
 
 
 @dataclass(frozen=True)
-class Seen:
+class MonitorFrame:
     """One frame. time_s: when its answer came, seconds since 1970. condition and severity say
     what was sent, the rest is the device's answer in its own numbers (SPEC 3.2)."""
 
@@ -48,7 +48,7 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class MonitorSession:
     """A device that is being fed. budget: the share that may abstain, None without a controller.
     frames: how many there will be; seen: each of them, when it comes."""
 
@@ -58,7 +58,7 @@ class Watched:
     counter: str
     budget: float | None
     frames: int
-    seen: Iterator[Seen]
+    seen: Iterator[MonitorFrame]
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def watch(
     port: str | None = None,
     source: str = "stream",
     limit: int | None = None,
-) -> Iterator[Watched]:
+) -> Iterator[MonitorSession]:
     """source: the evaluation stream, or the test examples as they are. limit: at most so many."""
     if source not in SOURCES:
         raise UsageError(f"there is no source '{source}'", f"Known: {', '.join(SOURCES)}.")
@@ -79,7 +79,7 @@ def watch(
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
     frames = min(limit or len(fed), len(fed))
     with attached(firmware, port) as client:
-        yield Watched(
+        yield MonitorSession(
             run=run.name,
             target=target.name,
             part=target.part,
@@ -113,11 +113,11 @@ class Feed:
                 yield segment.condition, segment.severity, self._tensor.quantize(real)
 
 
-def answers(client: Client, fed: Feed, frames: int) -> Iterator[Seen]:
+def answers(client: Client, fed: Feed, frames: int) -> Iterator[MonitorFrame]:
     client.start()
     for number, (condition, severity, x) in zip(range(frames), fed, strict=False):
         answer = client.infer(x.tobytes())
-        yield Seen(
+        yield MonitorFrame(
             frame=number,
             time_s=time.time(),
             condition=condition,
@@ -156,7 +156,7 @@ class Recorder:
 
     file: IO[str] | None
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: MonitorFrame) -> None:
         if self.file:
             self.file.write(dumps(asdict(seen)) + "\n")
             self.file.flush()

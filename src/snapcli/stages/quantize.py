@@ -31,7 +31,7 @@ from snapcli.monitor.pooled import pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
-from snapcli.results.calibrate import Calibrated
+from snapcli.results.calibrate import CalibrateRecord
 from snapcli.results.quantize import Drift, QuantizeReport
 from snapcli.runs import Run, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
@@ -43,7 +43,7 @@ def quantize(
 ) -> QuantizeReport:
     run.inputs("train")
     calibrated = run.inputs("calibrate")
-    found: Calibrated = read_as(calibrated / "calibration.json", Calibrated)
+    found: CalibrateRecord = read_as(calibrated / "calibration.json", CalibrateRecord)
     calibration = found.options
     require_tensorflow()
     options_of = run_recipe(run).train

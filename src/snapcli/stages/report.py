@@ -17,13 +17,13 @@ from snapcli.errors import SnapError
 from snapcli.measuring.frame_log import read_log
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import CONFIG, run_recipe
-from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
+from snapcli.report.contents import Arena, BufferPlace, Contents, DeviceStream, StageRecord
 from snapcli.report.page import page
 from snapcli.results import bench as bench_report
 from snapcli.results import eval as eval_report
 from snapcli.results.ablate import AblateTable
 from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import Calibrated
+from snapcli.results.calibrate import CalibrateRecord
 from snapcli.results.cost import CostReport
 from snapcli.results.eval import EvalReport
 from snapcli.results.export_c import StoredExport
@@ -142,7 +142,7 @@ class _Reader:
     def _detection(self) -> Any:
         """Of the integers that a device computes."""
         if not origin_of(self.run).has_float:
-            found = self._json("calibrate", "calibrate/calibration.json", Calibrated)
+            found = self._json("calibrate", "calibrate/calibration.json", CalibrateRecord)
             return found["report"]["detection"] if found else None
         found = self._json("quantize", "quantize/report.json", QuantizeReport)
         return found["detection"] if found else None
@@ -192,7 +192,7 @@ class _Reader:
             arena_bytes=plan.arena_bytes,
             steps=("(input)", *(step.label for step in program.steps), "(output)"),
             buffers=tuple(
-                Placed(b.name, b.size_bytes, plan.offsets[b.name], b.first, b.last)
+                BufferPlace(b.name, b.size_bytes, plan.offsets[b.name], b.first, b.last)
                 for b in plan.buffers
             ),
         )
@@ -218,9 +218,9 @@ class _Reader:
             for path in self._outputs(stage, ".json")
         ]
 
-    def _made(self, stage: str, record: Mapping[str, Any]) -> Made:
+    def _made(self, stage: str, record: Mapping[str, Any]) -> StageRecord:
         state = self.run.state(stage)
-        return Made(
+        return StageRecord(
             stage=stage,
             state="done" if state.status == "done" else state.detail,
             command=shlex.join(record["argv"]),

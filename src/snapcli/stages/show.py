@@ -6,8 +6,8 @@ from typing import Any
 from snapcli.origin.origin import origin_of
 from snapcli.results.attach import AttachReport
 from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import Calibrated
-from snapcli.results.flash import Sized
+from snapcli.results.calibrate import CalibrateRecord
+from snapcli.results.flash import ImageSizes
 from snapcli.results.quantize import QuantizeReport
 from snapcli.results.stream import StreamReport
 from snapcli.results.train import History
@@ -61,7 +61,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
         ]
     if kind == "calibrate" == origin_of(run).integer_stage:
-        report = read_json(run.path("calibrate/calibration.json"), Calibrated)["report"]
+        report = read_json(run.path("calibrate/calibration.json"), CalibrateRecord)["report"]
         labelled = report["test_accuracy"] is not None
         return _detection(report["detection"], "errors" if labelled else "changed answers")
     if kind == "train":
@@ -80,7 +80,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             *_detection(report["detection"]),
         ]
     if kind == "flash":
-        size = read_json(run.path(f"build/{target}/size.json"), Sized)["size"]
+        size = read_json(run.path(f"build/{target}/size.json"), ImageSizes)["size"]
         stack = "included" if load_target(target).port else "not included"
         return [
             Figure(f"{target}: flash", size["flash_bytes"], "bytes"),

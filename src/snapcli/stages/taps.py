@@ -28,7 +28,7 @@ from snapcli.progress import OnProgress, silent
 from snapcli.report.taps import draw_taps
 from snapcli.results.taps import Candidate, TapsReport
 from snapcli.runs import Run, write_json
-from snapcli.score.selection import Cost, Limits, greedy
+from snapcli.score.selection import Limits, TapCost, greedy
 from snapcli.targets import load_target
 
 # Training examples that set the ranges of an int8 model that is only built to be measured.
@@ -70,7 +70,7 @@ def taps(
 
     names = [h.after for h in heads]
 
-    def cost(chosen: tuple[str, ...]) -> Cost:
+    def cost(chosen: tuple[str, ...]) -> TapCost:
         return prices.of(body, [names.index(name) for name in chosen])
 
     auprc = dev.auprc_of(names)

@@ -12,7 +12,7 @@ from snapcli.judging.ablations import (
     OWN_HEADS,
     RAW,
     Configuration,
-    Known,
+    RunFacts,
     configurations,
     spread_letters,
 )
@@ -22,7 +22,7 @@ from snapcli.models.backbone import Tap
 E, M1, M2, P = (Tap(f"b{i}", f"b{i + 1}", 16) for i in range(4))
 LETTERS = {"E": E, "M": M1, "M1": M1, "M2": M2, "P": P}
 OWN = HeadSpec((M1, P), "gaussian")
-KNOWN = Known(
+KNOWN = RunFacts(
     own=OWN,
     as_trained=True,
     map="gated-taps",
@@ -33,7 +33,7 @@ KNOWN = Known(
 )
 
 
-def by_name(kind: str, known: Known = KNOWN) -> dict[str, Configuration]:
+def by_name(kind: str, known: RunFacts = KNOWN) -> dict[str, Configuration]:
     found = configurations(kind, known)
     names = {row.name: row for row in found}
     assert len(names) == len(found)

@@ -20,14 +20,14 @@ from snapcli.array import Array
 from snapcli.config import CalibrateOptions
 from snapcli.data.evaluation import Key
 from snapcli.judging.cross_fit import CrossFitted
-from snapcli.judging.evidence import Evidence, Played
+from snapcli.judging.evidence import Evidence, StreamEvidence
 from snapcli.judging.judge import Judge, Samples, gains
 from snapcli.methods.logits import Entropy, MaxProbability
 from snapcli.methods.method import SURPRISAL, Batch, Dev, SinglePass
 from snapcli.methods.snap import Snap, Surprise
 from snapcli.metrics.bootstrap import Interval
 from snapcli.metrics.selective import risk_coverage
-from snapcli.results.eval import Found, MethodFigures
+from snapcli.results.eval import DetectionFigures, MethodFigures
 from tests.unit.made_evidence import CLASSES, FOREIGN_SETS, SEVERITIES, TYPES, made_evidence
 
 REPLICATES = 30
@@ -88,7 +88,7 @@ def halves() -> list[list[Key]]:
     return [[CLEAN, *(k for k in cells if k.condition in half)] for half in (second, first)]
 
 
-def assert_mean(found: Found, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
+def assert_mean(found: DetectionFigures, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
     """Of what scikit-learn says of each."""
     assert found.auroc.value == pytest.approx(np.mean([roc_auc_score(*pair) for pair in pairs]))
     average = np.mean([average_precision_score(*pair) for pair in pairs])
@@ -96,7 +96,7 @@ def assert_mean(found: Found, pairs: list[tuple[np.ndarray, np.ndarray]]) -> Non
     assert found.fpr95.value == pytest.approx(np.mean([fpr95(*pair) for pair in pairs]))
 
 
-def assert_found(found: Found, positive: np.ndarray, score: np.ndarray) -> None:
+def assert_found(found: DetectionFigures, positive: np.ndarray, score: np.ndarray) -> None:
     assert found.auroc.value == pytest.approx(roc_auc_score(positive, score))
     assert found.aupr.value == pytest.approx(average_precision_score(positive, score))
     assert found.fpr95.value == pytest.approx(fpr95(positive, score))
@@ -302,7 +302,7 @@ def surprised(seed: int) -> Evidence:
 
     evidence = made_evidence()
 
-    def redrawn(streams: tuple[Played, ...]) -> tuple[Played, ...]:
+    def redrawn(streams: tuple[StreamEvidence, ...]) -> tuple[StreamEvidence, ...]:
         return tuple(replace(s, parts=tuple(map(drawn, s.parts))) for s in streams)
 
     return replace(
@@ -332,7 +332,7 @@ def test_a_score_that_is_no_probability_has_no_calibration_of_its_own() -> None:
 # ---- Events -----------------------------------------------------------------
 
 
-def watched(stream: Played) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def watched(stream: StreamEvidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(1 - max p, whether an event is active, whether it is clean) of every frame; an event is by
     its definition, of drops that need no merging."""
     correct = np.concatenate([p.logits.argmax(axis=-1) == p.y for p in stream.parts])

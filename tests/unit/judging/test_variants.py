@@ -17,7 +17,7 @@ from snapcli.methods.table import GROUPS, TABLE
 from snapcli.models.activations import load_model
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.origin.origin import Trained
+from snapcli.origin.origin import TrainedOrigin
 from snapcli.origin.recipe import CONFIG
 from snapcli.runs import Run, create_run
 
@@ -42,7 +42,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     digits = load_dataset(TrainOptions())
     data = replace(digits, train=digits.train.take(np.arange(64)))
     monkeypatch.setattr(variants, "load_backbone", lambda name: SMALL)
-    monkeypatch.setattr(Trained, "dataset", lambda *_: data)
+    monkeypatch.setattr(TrainedOrigin, "dataset", lambda *_: data)
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from sklearn.metrics import roc_auc_score
 
-from snapcli.methods.logits import Energy
+from snapcli.methods.logits import FreeEnergy
 from tests.unit.made_evidence import made_dev, made_evidence
 from tests.unit.methods.logits import logits, of_logits
 
 
 @cache
-def fitted() -> Energy:
-    method = Energy()
+def fitted() -> FreeEnergy:
+    method = FreeEnergy()
     method.fit(made_evidence().train, made_dev())
     return method
 

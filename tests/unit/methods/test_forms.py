@@ -11,7 +11,7 @@ from snapcli.data.evaluation import Evaluation
 from snapcli.graph.ensemble import copies
 from snapcli.judging.evidence import collect_dev
 from snapcli.judging.observe import IntegerNetwork
-from snapcli.methods.forms import Given, monitor_of
+from snapcli.methods.forms import FormInputs, monitor_of
 from snapcli.methods.method import Batch, Dev
 from snapcli.methods.snap import Snap
 from snapcli.methods.table import GROUPS, TABLE, Calibration
@@ -50,8 +50,8 @@ def inputs() -> tuple[np.ndarray, Batch]:
     return q, Batch(network().observe(real), np.zeros(COUNT, np.int64))
 
 
-def given() -> Given:
-    return Given(network().monitor, dict(network().further))
+def given() -> FormInputs:
+    return FormInputs(network().monitor, dict(network().further))
 
 
 def in_integers(name: str, method: object) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +120,7 @@ def test_heads_of_another_kind_have_the_distance_of_the_run(kind: str) -> None:
     method.map_ = GatedMap("gated", -1.0, 0.5, (Gate(SCORE, 0.5, 0.0), Gate(THIRD, 1.0, -1.0)))
     form = TABLE[f"snap-{kind}"].form
     assert form is not None
-    monitor = form(method, Given(shows.monitor, dict(shows.further)))
+    monitor = form(method, FormInputs(shows.monitor, dict(shows.further)))
     assert isinstance(monitor, Monitor)
     assert monitor.decision.third == "mahalanobis"
     q, _ = inputs()
@@ -138,7 +138,7 @@ def test_an_ensemble_is_judged_by_the_entropy_that_is_priced(name: str) -> None:
     )
     assert form is not None
     assert isinstance(method, Ensemble)
-    found = form(None, Given(network().monitor, {}, graph))
+    found = form(None, FormInputs(network().monitor, {}, graph))
     assert not isinstance(found, Monitor)
     shaped, end = found
     values = shaped.run(inputs()[0], set(shaped.outputs.values()))

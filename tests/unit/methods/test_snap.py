@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from snapcli.config import CalibrateOptions
 from snapcli.methods.method import DISTANCE, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
-from snapcli.methods.snap import Deployed, Snap, Surprise
+from snapcli.methods.snap import DeployedSnap, Snap, Surprise
 from snapcli.score.calibration import Condition, Conditions, fit_map
 from snapcli.score.confidence import doubt, energy, error_logit
 from snapcli.score.maps import Features, reads_third
@@ -127,7 +127,7 @@ def test_auto_learns_nothing_from_few_errors() -> None:
 
 
 def test_the_device_has_said_u_itself() -> None:
-    method, batch = Deployed("snap", CalibrateOptions(map="gated")), made_evidence().clean
+    method, batch = DeployedSnap("snap", CalibrateOptions(map="gated")), made_evidence().clean
     # Corrupted data have no say: the map was fitted elsewhere.
     method.fit(made_evidence().train, Dev(made_dev().clean, {}))
     assert not method.learns_shift

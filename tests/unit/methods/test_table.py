@@ -10,7 +10,7 @@ from snapcli.judging.device_evidence import DeviceNetwork
 from snapcli.methods.method import Method, Tuning
 from snapcli.methods.network import surprisal_by
 from snapcli.methods.shaped_features import LastLayer
-from snapcli.methods.snap import Deployed, Snap
+from snapcli.methods.snap import DeployedSnap, Snap
 from snapcli.methods.table import (
     DEPLOYED,
     GROUPS,
@@ -155,7 +155,7 @@ def test_over_the_link_come_logits_surprisals_and_u() -> None:
     activations = {"mahalanobis-diagonal", "mahalanobis-full", "react", "ash-s", "ash-b", "hybrid"}
     assert not (activations | {"snap-huber", "snap-gaussian"}) & there
     assert "student-t" in refused("snap-huber", device)
-    assert isinstance(made(DEPLOYED, device), Deployed)
+    assert isinstance(made(DEPLOYED, device), DeployedSnap)
 
 
 def test_no_distance_comes_over_the_link() -> None:

@@ -8,13 +8,13 @@ from snapcli.methods.method import Tuning
 from snapcli.metrics.bootstrap import Interval
 from snapcli.results.eval import (
     SCHEMA,
-    Calibrated,
     Cluster,
+    DetectionFigures,
     Errors,
     EvalReport,
     EventFigures,
-    Found,
     MethodFigures,
+    ProbabilityFigures,
     Reliability,
     Selective,
     SourceFigures,
@@ -96,9 +96,9 @@ def _around(value: float, width: float, rng: np.random.Generator) -> Interval:
     return Interval(float(value), float(value - left), float(value + right))
 
 
-def _found(strength: float, width: float, rng: np.random.Generator) -> Found:
+def _found(strength: float, width: float, rng: np.random.Generator) -> DetectionFigures:
     auroc = 1 / (1 + np.exp(-1.15 * strength))
-    return Found(
+    return DetectionFigures(
         _around(auroc, width, rng),
         _around(0.85 * auroc, 1.4 * width, rng),
         _around(1.4 * (1 - auroc), 2 * width, rng),
@@ -110,7 +110,9 @@ def _method(name: str, strength: float, rng: np.random.Generator) -> MethodFigur
     risk = 0.3 * answered ** (1 + strength)
     is_probability = name.startswith(("snap", "max", "temperature", "mc"))
     calibrated = {
-        part: Calibrated(_around(n, 0.02, rng), _around(b, 0.01, rng), _around(e, 0.006, rng))
+        part: ProbabilityFigures(
+            _around(n, 0.02, rng), _around(b, 0.01, rng), _around(e, 0.006, rng)
+        )
         for part, n, b, e in (("clean", 0.02, 0.005, 0.004), ("corrupted", 0.9, 0.35, 0.14))
     }
     gain = strength - METHODS["max-probability"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from snapcli.jsontext import dumps
-from snapcli.report.contents import Arena, Contents, DeviceStream, Made, Placed
+from snapcli.report.contents import Arena, BufferPlace, Contents, DeviceStream, StageRecord
 from snapcli.report.page import page
 
 from .example import METHODS, NOT_RUN, example
@@ -54,7 +54,7 @@ def evaluation() -> Any:
 
 @pytest.fixture(scope="module")
 def contents(evaluation: Any) -> Contents:
-    arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (Placed("x", 64, 0, 0, 1),))
+    arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (BufferPlace("x", 64, 0, 0, 1),))
     played = {
         "frames": 4,
         "part": "a board",
@@ -92,9 +92,9 @@ def contents(evaluation: Any) -> Contents:
         streams={"tiny": DeviceStream(played, (0.1, 0.2), (0.5, 0.5), (False, True))},
         ablations=[{"title": "Ranks", "columns": ["rank", "AUROC"], "rows": [[0, 0.8], [8, 0.9]]}],
         made=[
-            Made("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
+            StageRecord("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
             replace(
-                Made(
+                StageRecord(
                     "bench/x", "stale: x", "snap run digits", None, {"numpy": "1"}, {"b": "def456"}
                 ),
                 tools={"a-compiler": {"version": "12.2", "flags": ["-O2", "-O2 -g"]}},

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from snapcli.report.taps import draw_taps
-from snapcli.score.selection import Cost, Taken
+from snapcli.score.selection import TapCost, TapStep
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -13,7 +13,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_every_figure_is_in_the_picture() -> None:
     names = ["E", "M", "P & co <1>"]
     correlation = np.array([[1, 0.25, -0.5], [0.25, 1, 0.75], [-0.5, 0.75, 1]])
-    steps = [Taken("M", 0.71, 0.06, Cost(1, 2), 0.1), Taken("E", 0.735, 0.025, Cost(2, 3), 0.1)]
+    steps = [
+        TapStep("M", 0.71, 0.06, TapCost(1, 2), 0.1),
+        TapStep("E", 0.735, 0.025, TapCost(2, 3), 0.1),
+    ]
     text = draw_taps(names, correlation, np.array([0.11, 0.22, 0.33]), 0.65, steps, "a run")
     root = ElementTree.fromstring(text)
     words = [t.text for t in root.iter(f"{SVG}text")]

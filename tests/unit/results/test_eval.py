@@ -9,7 +9,7 @@ from snapcli.config import CalibrateOptions
 from snapcli.jsontext import dumps
 from snapcli.judging.cross_fit import CrossFitted
 from snapcli.judging.judge import Judge, gains
-from snapcli.methods.logits import Energy, MaxProbability
+from snapcli.methods.logits import FreeEnergy, MaxProbability
 from snapcli.methods.snap import Snap
 from snapcli.metrics.bootstrap import Interval
 from snapcli.results.eval import (
@@ -31,7 +31,7 @@ def made_report() -> EvalReport:
     reference, methods = None, []
     for make in (
         MaxProbability,
-        Energy,
+        FreeEnergy,
         partial(Snap, "snap-gated", CalibrateOptions(map="gated")),
     ):
         figures, samples = judge.figures(CrossFitted(make(), made_evidence()), "one", reference)

@@ -11,8 +11,8 @@ from snapcli.score.selection import (
     FLASH,
     INSTRUCTIONS,
     LEAST_GAIN,
-    Cost,
     Limits,
+    TapCost,
     greedy,
 )
 
@@ -25,9 +25,9 @@ def auprc(taps: tuple[str, ...]) -> float:
     return 0.5 + sum(GAINS[t] for t in taps)
 
 
-def cost(taps: tuple[str, ...]) -> Cost:
+def cost(taps: tuple[str, ...]) -> TapCost:
     shared = 2000 if taps else 0
-    return Cost(shared + sum(BYTES[t] for t in taps), sum(WORK[t] for t in taps))
+    return TapCost(shared + sum(BYTES[t] for t in taps), sum(WORK[t] for t in taps))
 
 
 def test_the_currency_decides_who_comes_first() -> None:
@@ -61,7 +61,7 @@ def test_every_step_helps_and_the_set_stays_small(gains: dict[str, float]) -> No
     steps = greedy(
         sorted(gains),
         lambda taps: sum(gains[t] for t in taps),
-        lambda taps: Cost(len(taps), len(taps)),
+        lambda taps: TapCost(len(taps), len(taps)),
         FLASH,
         Limits(),
     )

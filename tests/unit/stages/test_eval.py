@@ -14,7 +14,7 @@ from snapcli.judging.device_evidence import device_evidence, played_stream
 from snapcli.judging.evidence import collect
 from snapcli.judging.observe import IntegerNetwork
 from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY
-from snapcli.origin.origin import Attached, Trained
+from snapcli.origin.origin import AttachedOrigin, TrainedOrigin
 from snapcli.results.eval import EvalReport, MethodFigures
 from snapcli.runs import Run, write_json
 from snapcli.stages.eval import evaluate
@@ -35,7 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def given(monkeypatch: pytest.MonkeyPatch, corrupted: bool, labelled: bool = True) -> None:
     data = replace(tiny_dataset(corrupted), labelled=labelled)
-    for kind in (Trained, Attached):
+    for kind in (TrainedOrigin, AttachedOrigin):
         monkeypatch.setattr(kind, "dataset", lambda *_: data)
 
 

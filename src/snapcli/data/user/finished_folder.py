@@ -7,7 +7,7 @@ import numpy as np
 from snapcli.data.content import Content
 from snapcli.data.dataset import Split
 from snapcli.data.user.classes import Matching, matched, numbered
-from snapcli.data.user.kinds import Kind, Pictures, Sounds, are_sounds, shapes_of
+from snapcli.data.user.kinds import FileKind, Pictures, Sounds, are_sounds, shapes_of
 from snapcli.data.user.labels import Labels
 from snapcli.data.user.layout import Layout, layout_of, origins, read_examples
 from snapcli.data.wanted import Wanted
@@ -79,7 +79,7 @@ def _by_rows(path: Path, files: list[Path], rows: dict[str, str], where: str) ->
     return said
 
 
-def _kind(sounds: bool, files: list[Path], path: Path, wanted: Wanted) -> Kind:
+def _kind(sounds: bool, files: list[Path], path: Path, wanted: Wanted) -> FileKind:
     if sounds:
         return Sounds()
     if len(wanted.shape) != 3 or wanted.shape[2] not in (1, 3):

@@ -80,7 +80,7 @@ class Pictures:
         return (*told, *([f"{count(changed, 'image')} made {to}"] * bool(changed)))
 
 
-Kind = Sounds | Pictures
+FileKind = Sounds | Pictures
 
 
 def count(number: int, what: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from snapcli.data.dataset import Raw
 from snapcli.data.files.reading import broken_note, first_of, listing, read_all
 from snapcli.data.sound import clips
-from snapcli.data.user.kinds import SUFFIXES, Kind, count
+from snapcli.data.user.kinds import SUFFIXES, FileKind, count
 from snapcli.errors import ArtifactError, ConfigError
 from snapcli.progress import OnProgress
 
@@ -80,7 +80,7 @@ def layout_of(path: Path) -> Layout:
 def read_examples(
     layout: Layout,
     found: dict[str, list[Path]],
-    kind: Kind,
+    kind: FileKind,
     strict: bool,
     on_progress: OnProgress,
 ) -> Examples:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import entropy
 
 from snapcli.array import Array
-from snapcli.methods.method import Batch, Trained, softmax
+from snapcli.methods.method import Batch, TrainedMethod, softmax
 
 MEMBERS = "members"
 
@@ -20,7 +20,7 @@ def mutual_information(posteriors: Array) -> Array:
     return predictive_entropy(posteriors) - entropy(posteriors, axis=-1).mean(axis=1)
 
 
-class Ensemble(Trained):
+class Ensemble(TrainedMethod):
     """The batch's output "members" [n, members, classes] holds their logits."""
 
     def posteriors(self, batch: Batch) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from snapcli.array import Array
-from snapcli.methods.method import Batch, Dev, Trained
+from snapcli.methods.method import Batch, Dev, TrainedMethod
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.replay import LOGITS, classifier
 from snapcli.methods.tuning import chosen_from, errors_found
@@ -53,7 +53,7 @@ def _from_uniform(alpha: Any) -> Any:
     return scale + tf.reduce_sum(shape, axis=-1)
 
 
-class Evidence(Lesson):
+class EvidentialLesson(Lesson):
     def loss(self, batch: Any, outputs: Any, epoch: Any) -> Any:
         import tensorflow as tf
 
@@ -63,7 +63,7 @@ class Evidence(Lesson):
         return tf.reduce_mean(evidential_loss(wanted, logits, weight))
 
 
-class Evidential(Trained):
+class Evidential(TrainedMethod):
     name = "evidential"
     source = (
         "Sensoy, Kaplan and Kandemir, Evidential Deep Learning to Quantify Classification "

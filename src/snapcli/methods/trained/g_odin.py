@@ -3,7 +3,7 @@
 from typing import Any
 
 from snapcli.array import Array
-from snapcli.methods.method import Batch, Dev, Trained, softmax
+from snapcli.methods.method import Batch, Dev, TrainedMethod, softmax
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.replay import LOGITS, plain
 from snapcli.methods.tuning import chosen_from
@@ -57,7 +57,7 @@ class Decomposed(Lesson):
         return super().loss(batch, {LOGITS: outputs[LOGITS]}, epoch)
 
 
-class GOdin(Trained):
+class GOdin(TrainedMethod):
     name = "g-odin"
     source = (
         "Hsu, Shen, Jin and Kira, Generalized ODIN: Detecting Out-of-distribution Image without "

@@ -227,13 +227,13 @@ def test_jitter_alone_in_saturation_keeps_the_luma() -> None:
 def test_jitter_draws_each_factor_within_a_fifth() -> None:
     drawn: list[tuple[float, float]] = []
 
-    class Watched(np.random.Generator):
+    class CountingGenerator(np.random.Generator):
         def uniform(self, low: float, high: float, size: object) -> np.ndarray:  # type: ignore[override]
             drawn.append((low, high))
             return super().uniform(low, high, size)  # type: ignore[arg-type]
 
     flat = np.full((2_000, 2, 2, 3), 0.5, np.float32)
-    found = jitter(flat, Watched(np.random.PCG64(0)))
+    found = jitter(flat, CountingGenerator(np.random.PCG64(0)))
     # A flat grey image has neither contrast nor colour: what is left is brightness.
     assert drawn == [(0.8, 1.2)]
     assert 0.4 <= found.min() < 0.405

@@ -12,7 +12,7 @@ Build = Callable[[Backbone, tuple[int, int, int], int], Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Design:
     """build: what is deployed; learner: what is trained, where that has more to it."""
 
     build: Build
