@@ -67,7 +67,7 @@ def measure_heads(kernels: str = SNAP, target: str = "qemu-m4") -> list[HeadCost
                 continue
             graph = read_tflite(convert_int8(model, tapped_blocks(heads), x))
             body = build_body(graph, heads, x)
-            inputs = graph.tensors[graph.input].quantize(x[:2])
+            inputs = graph.quantize(x[:2])
             prices = measure(body, inputs, load_target(target), kernels)
             cost = prices.of(body, [0, 1])
             weights = sum(parameters(h.residual) for h in body.heads)

@@ -102,6 +102,10 @@ class Graph:
         """The tensor that holds the bytes of this one."""
         return self.views.get(name, name)
 
+    def quantize(self, x: NDArray[np.float32]) -> NDArray[np.int8]:
+        """Real values of the only input -> the int8 that run() takes."""
+        return self.tensors[self.input].quantize(x)
+
     def run(self, x: NDArray | Mapping[str, NDArray], keep: Collection[str]) -> dict[str, NDArray]:
         """Integer evaluation: {tensor name: values [n, *shape]} of those to keep.
 

@@ -47,9 +47,8 @@ class FloatHeads:
     heads: list[Head]
 
     def surprisal(self, found: Pooled) -> Array:
-        tensors = self.body.graph.tensors
         seen = _seen_by(self.body, found)
-        real = {name: tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
+        real = seen.channel_means(self.body.graph)
         return surprisals(self.heads, {**real, "logits": seen.logits})
 
 

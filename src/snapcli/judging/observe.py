@@ -135,7 +135,7 @@ class IntegerNetwork:
         features = (last[1],) if last else ()
         seen = pooled(body.graph, tapped, body.statistics, q, features)
         raw = body.score(seen)
-        outputs = {name: tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
+        outputs = seen.channel_means(body.graph)
         outputs[LOGITS] = seen.logits * np.float64(tensors[body.logits_tensor].scale)
         for name in features:
             real = tensors[name].real(seen.shown[name])
@@ -151,7 +151,7 @@ class IntegerNetwork:
 
 def in_parts(graph: Graph, observe: Callable[[NDArray[np.int8]], Outputs], x: Inputs) -> Outputs:
     """What a look at int8 inputs gives for real ones, a few at a time."""
-    parts = [part for _, part in in_chunks(observe, graph.tensors[graph.input].quantize(x))]
+    parts = [part for _, part in in_chunks(observe, graph.quantize(x))]
     return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
 
 

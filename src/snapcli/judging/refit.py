@@ -85,7 +85,7 @@ class Refit(ABC):
 
     @cached_property
     def _pooled(self) -> Pooled:
-        q = self.graph.tensors[self.graph.input].quantize(self._train)
+        q = self.graph.quantize(self._train)
         return pooled_in_chunks(self.graph, self._tensors, self._statistics, q)
 
 

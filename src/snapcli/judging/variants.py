@@ -73,7 +73,7 @@ class Variant:
             return np.stack(logits, axis=1)
 
         def observe(x: Inputs) -> Outputs:
-            parts = in_chunks(members, graph.tensors[graph.input].quantize(x))
+            parts = in_chunks(members, graph.quantize(x))
             return {MEMBERS_OUTPUT: np.concatenate([p for _, p in parts]).astype(np.float64)}
 
         return observe

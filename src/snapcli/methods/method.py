@@ -103,8 +103,8 @@ class Method(Protocol):
         """[n]: the class that the method takes."""
 
 
-class SinglePass(ABC):
-    """A score from one pass of the trained model, whose answers it leaves as they are."""
+class _Plain(ABC):
+    """What most methods are: a score that needs no fit and is no probability."""
 
     name: str
     source = ""
@@ -120,6 +120,10 @@ class SinglePass(ABC):
     def uncertainty(self, batch: Batch) -> Array | None:
         return None
 
+
+class SinglePass(_Plain):
+    """A score from one pass of the trained model, whose answers it leaves as they are."""
+
     def probabilities(self, batch: Batch) -> Array:
         return softmax(batch.logits)
 
@@ -127,22 +131,8 @@ class SinglePass(ABC):
         return batch.logits.argmax(axis=-1)
 
 
-class TrainedMethod(ABC):
+class TrainedMethod(_Plain):
     """The answer is the class with the largest posterior."""
-
-    name: str
-    source: str
-    learns_shift = False
-    tuning_: Tuning | None = None
-
-    def fit(self, train: Batch, dev: Dev) -> None:
-        """Nothing, unless a method says otherwise."""
-
-    @abstractmethod
-    def score(self, batch: Batch) -> Array: ...
-
-    def uncertainty(self, batch: Batch) -> Array | None:
-        return None
 
     @abstractmethod
     def probabilities(self, batch: Batch) -> Array: ...

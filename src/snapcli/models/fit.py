@@ -150,9 +150,7 @@ class Trainer(Loop):
 
         if self.options.loss_weights == "uniform" or self._alone or self.epoch == 0:
             return None
-        count = len(self.data.dev)
-        rows = np.linspace(0, count - 1, min(count, _WEIGHING)).astype(int)
-        heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.x[rows])
+        heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.spread(_WEIGHING).x)
         found = pooled_activations(self._network, x, self.heads.blocks, self.options.statistics)
         weights = tap_weights(surprisals(heads, found), self.options.loss_weights)
         return tf.constant(len(heads) * weights, tf.float32)

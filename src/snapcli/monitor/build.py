@@ -15,7 +15,7 @@ RANGE_EXAMPLES = 2000
 
 def build_body(graph: Graph, heads: list[Head], train: np.ndarray, statistics: str = MEAN) -> Body:
     """Heads in integers, their ranges set by the pooled sums of the training images."""
-    q = graph.tensors[graph.input].quantize(train)
+    q = graph.quantize(train)
     taps = tuple(TapTensors(graph.outputs[h.before], graph.outputs[h.after]) for h in heads)
     seen = pooled(graph, {tap.before for tap in taps}, statistics, q)
     integer = []

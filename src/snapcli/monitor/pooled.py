@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
+from snapcli.array import Array
 from snapcli.config import MEAN
 from snapcli.graph.chunks import in_chunks
 from snapcli.graph.foreign import logits_of
@@ -25,6 +26,10 @@ class Pooled:
     sums: Mapping[str, NDArray[np.int32]]
     logits: NDArray[np.int8]
     shown: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
+
+    def channel_means(self, graph: Graph) -> dict[str, Array]:
+        """{tensor: the sums as real means over its positions}."""
+        return {name: graph.tensors[name].channel_means(q) for name, q in self.sums.items()}
 
     @staticmethod
     def concatenate(parts: "list[Pooled]") -> "Pooled":

@@ -105,7 +105,7 @@ def attach(
     every = candidates.body(range(len(pairs)))
     dev = _dev_scores(every, scores, evaluation)
     watched.at(0, "instructions counted")
-    inputs = _quantized(graph, train.front_end(train.dev.x[:_COUNTED]))
+    inputs = graph.quantize(train.front_end(train.dev.x[:_COUNTED]))
     prices = measure_or_estimate(
         replace(every, distance=None), inputs, target, recipe.export_c.kernels, cmsis_nn
     )
@@ -238,17 +238,13 @@ def _ranks(options: AttachOptions, count: int) -> tuple[int, ...]:
     return ranks if len(ranks) == count else ranks * count
 
 
-def _quantized(graph: Graph, x: NDArray[np.float32]) -> NDArray[np.int8]:
-    return graph.tensors[graph.input].quantize(x)
-
-
 def _pooled(
     graph: Graph, pairs: list[tuple[str, str]], dataset: Dataset, watched: _Watched
 ) -> Pooled:
     """What the tapped tensors show of the training examples."""
     tensors = sorted({name for pair in pairs for name in pair})
     parts = []
-    x = _quantized(graph, dataset.front_end(dataset.train.x))
+    x = graph.quantize(dataset.front_end(dataset.train.x))
     for done, part in in_chunks(lambda chunk: pooled(graph, tensors, MEAN, chunk), x):
         parts.append(part)
         watched.at(done, "examples for the heads")
@@ -265,7 +261,7 @@ def _fitted(
     watched: _Watched,
 ) -> Candidates:
     classes = dataset.train.y if dataset.labelled else seen.logits.argmax(axis=-1)
-    real = {name: graph.tensors[name].channel_means(sums) for name, sums in seen.sums.items()}
+    real = seen.channel_means(graph)
     heads, distances = [], []
     for (before, after), rank in zip(pairs, _ranks(options, len(pairs)), strict=True):
         head = fit_head(before, after, real[before], real[after], rank, options.seed)
@@ -282,7 +278,7 @@ def _scored(candidates: Candidates, evaluation: Evaluation, watched: _Watched) -
     found = {}
     for key, x in evaluation.each():
         parts = []
-        for done, part in in_chunks(candidates.score, _quantized(candidates.graph, x)):
+        for done, part in in_chunks(candidates.score, candidates.graph.quantize(x)):
             parts.append(part)
             watched.at(done, f"examples scored, {key.condition}")
         watched.passed(len(x))

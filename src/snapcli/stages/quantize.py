@@ -84,14 +84,10 @@ def with_distance(body: Body, dataset: Dataset) -> Body:
     examples = class_examples(dataset)
     tensor = body.graph.tensors[body.taps[-1].after]
 
-    x = _quantized(body, dataset.front_end(examples.x))
+    x = body.graph.quantize(dataset.front_end(examples.x))
     sums = pooled_in_chunks(body.graph, [tensor.name], body.statistics, x).sums[tensor.name]
     fitted = fit_mahalanobis(tensor.channel_means(sums), examples.y)
     return replace(body, distance=quantize_mahalanobis(fitted, tensor))
-
-
-def _quantized(body: Body, x: np.ndarray) -> np.ndarray:
-    return body.graph.tensors[body.graph.input].quantize(x)
 
 
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
@@ -99,7 +95,7 @@ def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Ke
     before, total = 0, evaluation.examples
     for key, x in evaluation.each():
         parts = []
-        for done, part in in_chunks(body.run, _quantized(body, x)):
+        for done, part in in_chunks(body.run, body.graph.quantize(x)):
             parts.append(part)
             on_progress(before + done, total, f"examples through int8, {key.condition}")
         before += len(x)

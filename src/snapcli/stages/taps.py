@@ -64,7 +64,7 @@ def taps(
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])
     graph = read_tflite(convert_int8(model, tapped_blocks(heads), clean))
     body = build_body(graph, heads, clean, trained.statistics)
-    inputs = graph.tensors[graph.input].quantize(clean[:_COUNTED])
+    inputs = graph.quantize(clean[:_COUNTED])
     prices = measure(body, inputs, target, options.kernels, cmsis_nn)
     on_progress(total, total, "compiled and counted")
 
