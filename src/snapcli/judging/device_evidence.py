@@ -14,9 +14,9 @@ from snapcli.measuring.frame_log import LABEL, read_log
 from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY, Batch
 from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.decision import ONE_Q16
-from snapcli.results.stream import StreamReport
+from snapcli.results.stream import stream_report
 from snapcli.runs import Run
-from snapcli.stored import check_sizes, check_values, read_json, reading
+from snapcli.stored import check_sizes, check_values, reading
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class DeviceNetwork:
 def played_stream(run: Run) -> str | None:
     """The stage of a test stream that is up to date, None if there is none."""
     for stage in sorted(name for name in run.records() if name.startswith("stream/")):
-        if run.state(stage).status == "done" and _report(run, stage)["split"] == "test":
+        if run.state(stage).status == "done" and stream_report(run, stage).split == "test":
             return stage
     return None
 
@@ -45,16 +45,11 @@ def _files(run: Run, stage: str) -> dict[str, Path]:
     return {Path(name).suffix: run.path(name) for name in record["outputs"]}
 
 
-def _report(run: Run, stage: str) -> dict:
-    return read_json(_files(run, stage)[".json"], StreamReport)
-
-
 def device_evidence(
     run: Run, stage: str, dataset: Dataset, logit_scale: float, integer: Evidence
 ) -> Evidence:
     """integer: of the integer reference, whose dev data the device would answer alike."""
-    report = _report(run, stage)
-    plan = build_stream(dataset, "test", report["seed"])
+    plan = build_stream(dataset, "test", stream_report(run, stage).seed)
     hint = f"Run: {run.remedy(stage)}"
     path = _files(run, stage)[".npz"]
     log = read_log(path, hint)

@@ -8,11 +8,10 @@ from snapcli.models import load_backbone
 from snapcli.models.backbone import Backbone, Tap
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
-from snapcli.results.attach import AttachReport
-from snapcli.results.calibrate import CalibrateRecord
-from snapcli.results.quantize import QuantizeReport
+from snapcli.results.attach import attach_report
+from snapcli.results.calibrate import calibrate_record
+from snapcli.results.quantize import quantize_report
 from snapcli.runs import Run
-from snapcli.stored import read_json
 
 # Judges where the deployed map does not read the heads at all.
 _LISTENING = "gated"
@@ -26,14 +25,14 @@ def _of_trained(run: Run) -> RunFacts:
     trained = run_recipe(run).train
     backbone = load_backbone(trained.backbone)
     taps = backbone.taps(trained.taps, trained.ranks)
-    report = read_json(run.inputs("quantize") / "report.json", QuantizeReport)
+    report = quantize_report(run.inputs("quantize"))
     body = origin_of(run).deployed().monitor.body
     names = {tensor: block for block, tensor in body.graph.outputs.items()}
     return RunFacts(
         own=HeadSpec(taps, trained.head, trained.class_mean, trained.statistics),
         as_trained=trained.mode != POSTHOC,
-        map=report["map"]["kind"] if report["reads_surprise"] else _LISTENING,
-        deployed_map=report["map"]["kind"],
+        map=report.map["kind"] if report.reads_surprise else _LISTENING,
+        deployed_map=report.map["kind"],
         letters=_letters(backbone, trained),
         widths={names[tensor]: body.pooled_length(tensor) for tensor in body.tapped},
         minimal=_minimal(backbone, trained),
@@ -56,16 +55,16 @@ def _minimal(backbone: Backbone, trained: TrainOptions) -> HeadSpec | None:
 
 
 def _of_attached(run: Run) -> RunFacts:
-    report = read_json(run.inputs("attach") / "report.json", AttachReport)
-    calibrated = read_json(run.inputs("calibrate") / "calibration.json", CalibrateRecord)["report"]
-    candidates = tuple(Tap(c["before"], c["tap"], c["rank"]) for c in report["candidates"])
+    report = attach_report(run.inputs("attach"))
+    calibrated = calibrate_record(run.inputs("calibrate")).report
+    candidates = tuple(Tap(c.before, c.tap, c.rank) for c in report.candidates)
     body = origin_of(run).deployed().monitor.body
     chosen = {tap.after for tap in body.taps}
     return RunFacts(
         own=HeadSpec(tuple(t for t in candidates if t.after in chosen), origin_of(run).head),
         as_trained=False,
-        map=calibrated["map"]["kind"] if calibrated["reads_surprise"] else _LISTENING,
-        deployed_map=calibrated["map"]["kind"],
+        map=calibrated.map["kind"] if calibrated.reads_surprise else _LISTENING,
+        deployed_map=calibrated.map["kind"],
         letters=spread_letters(candidates),
         widths={name: body.pooled_length(name) for name in body.tapped},
     )

@@ -14,9 +14,9 @@ from snapcli.monitor.settings import check_of, pack_settings
 from snapcli.origin.origin import Deployment, origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.results.export_c import REPORT, SCHEMA, StoredExport
-from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport
+from snapcli.results.flash import WITH_HEADS, WITHOUT_HEADS, FlashReport, flash_report
 from snapcli.runs import Run
-from snapcli.stored import read_json
+from snapcli.stored import read_as, read_json
 from snapcli.targets import Target, load_target
 
 # A board that is unplugged may come back for so long.
@@ -34,8 +34,8 @@ class Firmware:
     target: Target
     deployed: Deployment
     folder: Path
-    sizes: dict[str, Any]
-    exported: dict[str, Any]
+    sizes: FlashReport
+    exported: StoredExport
 
     @property
     def monitor(self) -> Monitor:
@@ -52,7 +52,7 @@ class Firmware:
 
     @property
     def model_id(self) -> str:
-        return str(self.exported["model_id"])
+        return self.exported.model_id
 
     @property
     def settings_check(self) -> int:
@@ -72,20 +72,18 @@ def built_firmware(run: Run, target: Target) -> Firmware:
     # What the image computes is about to be compared bit for bit, which says more than its hash.
     folder = run.inputs(f"flash/{target.name}", judged_later=f"{WITH_HEADS}.elf")
     path = run.inputs(f"export-c/{target.name}") / REPORT
-    exported = read_json(path, dict[str, Any])
-    if exported.get("schema") != SCHEMA:
+    if read_json(path, dict[str, Any]).get("schema") != SCHEMA:
         raise ArtifactError(
             "that C was exported by another version of snap",
             f"Export and build it again: {run.remedy(f'export-c/{target.name}')}",
         )
-    exported = read_json(path, StoredExport)
     return Firmware(
         run=run,
         target=target,
         deployed=origin_of(run).deployed(),
         folder=folder,
-        sizes=read_json(folder / "size.json", FlashReport),
-        exported=exported,
+        sizes=flash_report(folder),
+        exported=read_as(path, StoredExport),
     )
 
 
@@ -151,7 +149,7 @@ def _check_image(client: Client, hello: Hello, firmware: Firmware) -> None:
             f"Flash it again: {firmware.remedy}",
         )
     # Of the image with heads, the one that boards get; 0: a library, linked by somebody else.
-    built = firmware.sizes["image_crc"]
+    built = firmware.sizes.image_crc
     if built and hello.has_heads and image.bytes and image.linked_crc != built:
         raise CheckError(
             f"the device runs another build of this model, {image.linked_crc:08x}, not this run's "

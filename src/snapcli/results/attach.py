@@ -1,9 +1,11 @@
 """attach/report.json: what attach made of a finished model."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from snapcli.results.calibrate import CalibrateReport
 from snapcli.results.taps import Candidate
+from snapcli.stored import read_as
 
 
 @dataclass(frozen=True)
@@ -38,3 +40,8 @@ class AttachReport:
     means: tuple[str, ...]
     notes: tuple[str, ...]
     calibrate: CalibrateReport
+
+
+def attach_report(folder: Path) -> AttachReport:
+    """folder: attach/ of a run."""
+    return read_as(folder / "report.json", AttachReport)

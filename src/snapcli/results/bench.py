@@ -1,17 +1,19 @@
 """bench/<target>-NNN.json: what an inference took on a device, step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from snapcli.device import Profile, Stack
+from snapcli.emit.folder import StepRow
 from snapcli.errors import ArtifactError
 from snapcli.metrics.power import EnergyPerInference
 from snapcli.metrics.timing import Timing
 from snapcli.results.flash import ImageSize
-from snapcli.stored import conform
+from snapcli.runs import Run
+from snapcli.stored import conform, read_as
 
 SCHEMA = 3
 # Inputs whose steps are counted one by one.
@@ -110,30 +112,29 @@ class BenchReport:
 
 
 def step_costs(
-    profiles: Sequence[Profile], exported: Mapping[str, Any], counter: str
+    profiles: Sequence[Profile], exported: Sequence[StepRow], counter: str
 ) -> tuple[StepCost, ...]:
-    """In the order of work, named as export-c named them."""
+    """In the order of work; exported: the steps as export-c named them."""
     means = np.mean([profile.step_counts for profile in profiles], axis=0)
     total = max(float(means.sum()), 1.0)
-    found = []
-    if len(exported["steps"]) != len(means):
+    costs = []
+    if len(exported) != len(means):
         raise ArtifactError(
-            f"the export has {len(exported['steps'])} steps, the device {len(means)}",
+            f"the export has {len(exported)} steps, the device {len(means)}",
             "Run: snap export-c",
         )
-    for step, mean in zip(exported["steps"], means.tolist(), strict=True):
-        cost = MeasuredCost(step["name"], mean, mean / total, step["macs"])
-        times = _times_bound(cost, step["bound"], counter)
-        found.append(
+    for step, mean in zip(exported, means.tolist(), strict=True):
+        cost = MeasuredCost(step.name, mean, mean / total, step.macs)
+        costs.append(
             StepCost(
                 **vars(cost),
-                bound=step["bound"],
-                times_bound=times,
-                stage=step["stage"],
-                kernel=step["kernel"],
+                bound=step.bound,
+                times_bound=_times_bound(cost, step.bound, counter),
+                stage=step.stage,
+                kernel=step.kernel,
             )
         )
-    return tuple(found)
+    return tuple(costs)
 
 
 def _times_bound(cost: MeasuredCost, bound: float | None, counter: str) -> float | None:
@@ -150,13 +151,13 @@ def stage_costs(steps: Sequence[StepCost]) -> tuple[MeasuredCost, ...]:
 
 def kernel_costs(steps: Sequence[StepCost], counter: str) -> tuple[KernelCost, ...]:
     """The sums of each kernel, the most expensive first."""
-    found = []
+    costs = []
     for name in dict.fromkeys(step.kernel for step in steps):
         mine = [step for step in steps if step.kernel == name]
         cost, bound = _sum(name, mine), mine[0].bound
         times = _times_bound(cost, bound, counter)
-        found.append(KernelCost(**vars(cost), bound=bound, times_bound=times, calls=len(mine)))
-    return tuple(sorted(found, key=lambda cost: -cost.mean))
+        costs.append(KernelCost(**vars(cost), bound=bound, times_bound=times, calls=len(mine)))
+    return tuple(sorted(costs, key=lambda cost: -cost.mean))
 
 
 def _sum(name: str, costs: Sequence[MeasuredCost]) -> MeasuredCost:
@@ -174,3 +175,10 @@ def report_from(values: Any) -> BenchReport:
         raise ArtifactError("that bench was stored by another version of snap", "Run: snap bench")
     report: BenchReport = conform(BenchReport, values)
     return report
+
+
+def bench_report(run: Run, stage: str) -> BenchReport:
+    """Of a stage of the run that is done."""
+    record = run.record(stage)
+    assert record is not None
+    return read_as(run.path(next(iter(record["outputs"]))), BenchReport)

@@ -1,12 +1,14 @@
 """What every calibration reports, of the float model or in integers."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from snapcli.config import CalibrateOptions
 from snapcli.metrics.detection import ErrorDetection
 from snapcli.score.calibration import DetectionReport
 from snapcli.score.promise import Promise
+from snapcli.stored import read_as
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,8 @@ class CalibrateRecord:
 
     options: CalibrateOptions
     report: CalibrateReport
+
+
+def calibrate_record(folder: Path) -> CalibrateRecord:
+    """folder: calibrate/ of a run."""
+    return read_as(folder / "calibration.json", CalibrateRecord)

@@ -1,13 +1,15 @@
 """What `snap eval` says: eval/eval.json. Every figure has its interval."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from snapcli.methods.method import Tuning
 from snapcli.metrics.bootstrap import Interval
-from snapcli.stored import conform
+from snapcli.stored import conform, read_as
 
 SCHEMA = 2
+FILE = "eval.json"
 DONE, NOT_RUN, NOT_ASKED = "done", "not run", "not asked for"
 
 
@@ -176,5 +178,10 @@ class EvalReport:
 
 def report_from_dict(values: Any) -> EvalReport:
     """What asdict() and JSON made of a report; a missing figure is nan again. Raises ValueError."""
-    found: EvalReport = conform(EvalReport, values)
-    return found
+    report: EvalReport = conform(EvalReport, values)
+    return report
+
+
+def eval_report(folder: Path) -> EvalReport:
+    """folder: eval/ of a run."""
+    return read_as(folder / FILE, EvalReport)

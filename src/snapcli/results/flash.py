@@ -1,8 +1,12 @@
 """build/<target>/size.json: the images that were built, their sizes, and how a board got them."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from snapcli.stored import read_as
 
 WITH_HEADS, WITHOUT_HEADS = "firmware", "baseline"
+SIZE_FILE = "size.json"
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,13 @@ class FlashReport:
     verified: tuple[str, ...] = ()
     port: str | None = None
     notes: tuple[str, ...] = ()
+
+
+def flash_report(folder: Path) -> FlashReport:
+    """folder: build/<target>/ of a run."""
+    return read_as(folder / SIZE_FILE, FlashReport)
+
+
+def image_size(folder: Path) -> ImageSize:
+    """Of the image with heads; folder: build/<target>/ of a run."""
+    return read_as(folder / SIZE_FILE, ImageSizes).size

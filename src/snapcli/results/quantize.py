@@ -1,8 +1,10 @@
 """quantize/report.json: what the integer model does, and how far it is from the float one."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from snapcli.results.calibrate import Figures
+from snapcli.stored import read_as
 
 
 @dataclass(frozen=True)
@@ -26,3 +28,8 @@ class QuantizeReport(Figures):
     macs: int
     mean_surprisal: dict[str, float]
     drift: Drift
+
+
+def quantize_report(folder: Path) -> QuantizeReport:
+    """folder: quantize/ of a run."""
+    return read_as(folder / "report.json", QuantizeReport)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from snapcli.metrics.timing import Timing
+from snapcli.runs import Run
+from snapcli.stored import read_as
 
 SCHEMA = 1
 
@@ -46,3 +48,11 @@ class StreamReport:
     counter: str
     timing: Timing
     segments: tuple[SegmentReport, ...]
+
+
+def stream_report(run: Run, stage: str) -> StreamReport:
+    """Of a stage of the run that is done."""
+    record = run.record(stage)
+    assert record is not None
+    (name,) = (name for name in record["outputs"] if name.endswith(".json"))
+    return read_as(run.path(name), StreamReport)

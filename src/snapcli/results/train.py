@@ -1,8 +1,10 @@
 """train/history.json: the epochs of a training, and what came of it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from snapcli.models.loop import Progress
+from snapcli.stored import read_as
 
 
 @dataclass(frozen=True)
@@ -53,3 +55,8 @@ class History:
 
     report: TrainFigures
     epochs: tuple[Progress, ...]
+
+
+def history(folder: Path) -> History:
+    """folder: train/ of a run."""
+    return read_as(folder / "history.json", History)

@@ -28,7 +28,6 @@ from snapcli.results.bench import (
     stage_costs,
     step_costs,
 )
-from snapcli.results.flash import ImageSize
 from snapcli.runs import Run
 from snapcli.targets import Target
 
@@ -151,8 +150,8 @@ def _report(
     firmware: Firmware, warmup: int, measured: Measured, plain: Measured | None
 ) -> BenchReport:
     hello, stack, counted = measured.hello, measured.stack, measured.timing
-    size = ImageSize(**firmware.sizes["size"])
-    steps = step_costs(measured.profiles, firmware.exported, hello.counter_unit)
+    size = firmware.sizes.size
+    steps = step_costs(measured.profiles, firmware.exported.steps, hello.counter_unit)
     macs = firmware.monitor.body.graph.macs
     us = microseconds(hello)
     return BenchReport(
@@ -180,7 +179,7 @@ def _report(
         steps=steps,
         kernels=kernel_costs(steps, hello.counter_unit),
         size=size,
-        size_without_heads=ImageSize(**firmware.sizes["size_without_heads"]),
+        size_without_heads=firmware.sizes.size_without_heads,
         flash_limit_bytes=firmware.target.flash_bytes,
         ram_limit_bytes=firmware.target.ram_bytes,
         stack=stack,

@@ -7,26 +7,26 @@ A figure is named by what it is and where it comes from: `flash/small-mcu`, or
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from snapcli.errors import ArtifactError, SnapError, UsageError, sentences, suggestion
 from snapcli.methods.table import SNAP
+from snapcli.metrics.bootstrap import Interval
 from snapcli.origin.origin import origin_of
-from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import CalibrateRecord
-from snapcli.results.eval import EvalReport
-from snapcli.results.flash import ImageSizes
-from snapcli.results.quantize import QuantizeReport
+from snapcli.results.bench import bench_report
+from snapcli.results.calibrate import calibrate_record
+from snapcli.results.eval import SourceFigures, eval_report
+from snapcli.results.flash import SIZE_FILE, image_size
+from snapcli.results.quantize import quantize_report
 from snapcli.runs import Run
-from snapcli.stored import read_json
+from snapcli.score.calibration import DetectionReport
 
 HIGHER, LOWER = "higher", "lower"
 BETTER, WORSE, SAME, MISSING = "better", "worse", "same", "missing"
 _GATE = re.compile(r"\s*([\w./-]+?)\s*([<>])\s*([+-])\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 _MEASURED = ("quantize", "flash", "bench", "eval")
-_EVAL, _EVAL_FILE = "eval", "eval/eval.json"
+_EVAL = "eval"
 # Of an eval: figures under other ones are of something else.
 _CONDITIONS = {
     "schema": "formats",
@@ -134,7 +134,7 @@ def _evaluated_otherwise(a: Run, b: Run) -> str:
     """How two evals differ in what they measured; empty where they do not, or one is not there."""
     if any(run.state(_EVAL).status != "done" for run in (a, b)):
         return ""
-    first, second = (read_json(run.path(_EVAL_FILE), EvalReport) for run in (a, b))
+    first, second = (vars(eval_report(run.path(_EVAL))) for run in (a, b))
     differing = [
         f"{words} {first[key]} and {second[key]}"
         for key, words in _CONDITIONS.items()
@@ -247,77 +247,89 @@ def _is_measured(run: Run, stage: str) -> bool:
 def _figures(run: Run, stage: str) -> list[Figure]:
     kind, _, target = stage.partition("/")
     if kind == "quantize":
-        report = read_json(run.path("quantize/report.json"), QuantizeReport)
-        accuracy = _figure("accuracy/quantize", report["drift"]["int8_accuracy"], HIGHER)
-        return [*accuracy, *_detection(report["detection"], kind)]
+        quantized = quantize_report(run.path(kind))
+        accuracy = _figure("accuracy/quantize", quantized.drift.int8_accuracy, HIGHER)
+        return [*accuracy, *_detection(quantized.detection, kind)]
     if kind == "calibrate":
-        report = read_json(run.path("calibrate/calibration.json"), CalibrateRecord)["report"]
-        accuracy = _figure("accuracy/calibrate", report["test_accuracy"], HIGHER)
-        return [*accuracy, *_detection(report["detection"], kind)]
+        calibrated = calibrate_record(run.path(kind)).report
+        accuracy = _figure("accuracy/calibrate", calibrated.test_accuracy, HIGHER)
+        return [*accuracy, *_detection(calibrated.detection, kind)]
     if kind == "flash":
-        path = run.path(f"build/{target}/size.json")
-        size = read_json(path, ImageSizes)["size"] if path.is_file() else {}
+        folder = run.path(f"build/{target}")
+        if not (folder / SIZE_FILE).is_file():
+            return []
+        size = image_size(folder)
         return [
-            *_figure(f"flash/{target}", size.get("flash_bytes"), LOWER),
-            *_figure(f"ram/{target}", size.get("ram_bytes"), LOWER),
+            *_figure(f"flash/{target}", size.flash_bytes, LOWER),
+            *_figure(f"ram/{target}", size.ram_bytes, LOWER),
         ]
     if kind == "bench":
-        record = run.record(stage)
-        assert record is not None
-        report = read_json(run.path(next(iter(record["outputs"]))), BenchReport)
+        bench = bench_report(run, stage)
         return [
-            *_figure(f"{report['counter']}/{target}", report["timing"]["mean"], LOWER),
-            *_figure(f"overhead/{target}", report["heads_overhead"], LOWER),
-            *_figure(f"stack/{target}", report["stack"]["used_bytes"], LOWER),
-            *_figure(f"bit-exact/{target}", report["bit_exact"] / max(report["inputs"], 1), HIGHER),
+            *_figure(f"{bench.counter}/{target}", bench.timing.mean, LOWER),
+            *_figure(f"overhead/{target}", bench.heads_overhead, LOWER),
+            *_figure(f"stack/{target}", bench.stack.used_bytes, LOWER),
+            *_figure(f"bit-exact/{target}", bench.bit_exact / max(bench.inputs, 1), HIGHER),
         ]
     if kind == _EVAL:
-        sources = read_json(run.path(_EVAL_FILE), EvalReport)["sources"]
+        sources = eval_report(run.path(_EVAL)).sources
         return [f for name, source in sources.items() for f in _evaluated(name, source)]
     return []
 
 
-def _detection(report: Mapping[str, Any], stage: str) -> list[Figure]:
-    found = []
-    for part, errors in report["errors"]["U"].items():
-        if isinstance(errors, Mapping):
-            name = f"{stage}/{part.replace('_', '-')}"
-            found += _figure(f"errors-auroc/{name}", errors["auroc"], HIGHER)
-            found += _figure(f"errors-aupr/{name}", errors["auprc"], HIGHER)
-    for name, scores in report["ood"].items():
-        found += _figure(f"ood-auroc/{stage}/{name}", scores["U"]["auroc"], HIGHER)
-    return found
+def _detection(report: DetectionReport, stage: str) -> list[Figure]:
+    figures = []
+    errors = report.errors["U"]
+    for part, of in (
+        ("pooled", errors.pooled),
+        ("per-cell", errors.per_cell),
+        ("clean", errors.clean),
+    ):
+        figures += _figure(f"errors-auroc/{stage}/{part}", of.auroc, HIGHER)
+        figures += _figure(f"errors-aupr/{stage}/{part}", of.auprc, HIGHER)
+    for name, scores in report.ood.items():
+        figures += _figure(f"ood-auroc/{stage}/{name}", scores["U"].auroc, HIGHER)
+    return figures
 
 
-def _evaluated(source: str, report: Mapping[str, Any]) -> list[Figure]:
+def _evaluated(source: str, report: SourceFigures) -> list[Figure]:
     """Of SNAP, by a source of eval."""
-    method = next((m for m in report["methods"] if m["name"] == SNAP), None)
-    if method is None or method["status"] != "done":
+    method = next((m for m in report.methods if m.name == SNAP), None)
+    if method is None or method.status != "done":
         return []
-    found = _figure(f"accuracy/{source}", method["accuracy"], HIGHER)
-    for part in ("pooled", "per_cell", "clean") if method["errors"] else ():
-        name = f"{source}/{part.replace('_', '-')}"
-        found += _figure(f"errors-auroc/{name}", method["errors"][part]["auroc"], HIGHER)
-        found += _figure(f"errors-aupr/{name}", method["errors"][part]["aupr"], HIGHER)
-    for name, scores in method["ood"].items():
-        found += _figure(f"ood-auroc/{source}/{name}", scores["auroc"], HIGHER)
-    if method["events"]:
-        found += _figure(f"events-auprc/{source}", method["events"]["auprc"], HIGHER)
-        found += _figure(f"events-miss-rate/{source}", method["events"]["miss_rate"], LOWER)
-    for name, scores in method["selective"].items():
-        found += _figure(f"risk-90/{source}/{name}", scores["risk_90"], LOWER)
-        found += _figure(f"aurc/{source}/{name}", scores["aurc"], LOWER)
-    for what, parts in (("posterior", method["posterior"]), ("u", method["uncertainty"])):
-        for name, scores in (parts or {}).items():
-            for figure in ("nll", "brier", "ece"):
-                found += _figure(f"{what}-{figure}/{source}/{name}", scores[figure], LOWER)
-    return found
+    figures = _figure(f"accuracy/{source}", method.accuracy, HIGHER)
+    if errors := method.errors:
+        for part, of in (
+            ("pooled", errors.pooled),
+            ("per-cell", errors.per_cell),
+            ("clean", errors.clean),
+        ):
+            figures += _figure(f"errors-auroc/{source}/{part}", of.auroc, HIGHER)
+            figures += _figure(f"errors-aupr/{source}/{part}", of.aupr, HIGHER)
+    for name, ood in method.ood.items():
+        figures += _figure(f"ood-auroc/{source}/{name}", ood.auroc, HIGHER)
+    if method.events:
+        figures += _figure(f"events-auprc/{source}", method.events.auprc, HIGHER)
+        figures += _figure(f"events-miss-rate/{source}", method.events.miss_rate, LOWER)
+    for name, selective in method.selective.items():
+        figures += _figure(f"risk-90/{source}/{name}", selective.risk_90, LOWER)
+        figures += _figure(f"aurc/{source}/{name}", selective.aurc, LOWER)
+    for what, parts in (("posterior", method.posterior), ("u", method.uncertainty)):
+        for name, probabilities in (parts or {}).items():
+            for figure, value in vars(probabilities).items():
+                figures += _figure(f"{what}-{figure}/{source}/{name}", value, LOWER)
+    return figures
 
 
-def _figure(name: str, found: Any, better: str) -> list[Figure]:
-    """Of a number or an interval; none where it is undefined."""
-    interval = found if isinstance(found, Mapping) else {"value": found}
-    value = interval["value"]
-    if value is None:
+def _figure(name: str, measured: float | Interval | None, better: str) -> list[Figure]:
+    """None where it is undefined."""
+    if isinstance(measured, Interval):
+        figures = _figure(name, measured.value, better)
+        return [replace(f, low=_known(measured.low), high=_known(measured.high)) for f in figures]
+    if measured is None or math.isnan(measured):
         return []
-    return [Figure(name, value, better, interval.get("low"), interval.get("high"))]
+    return [Figure(name, measured, better)]
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -42,6 +42,7 @@ from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.eval import (
+    FILE,
     NOT_ASKED,
     NOT_RUN,
     SCHEMA,
@@ -56,7 +57,7 @@ from snapcli.runs import Run, write_json
 from snapcli.score.weights import tap_weights
 from snapcli.stored import read_json, reading
 
-STAGE, FILE = "eval", "eval.json"
+STAGE = "eval"
 _NO_IMAGE = "no firmware of it answers over the link"
 
 

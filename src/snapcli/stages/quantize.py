@@ -31,11 +31,11 @@ from snapcli.monitor.pooled import pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
-from snapcli.results.calibrate import CalibrateRecord
+from snapcli.results.calibrate import calibrate_record
 from snapcli.results.quantize import Drift, QuantizeReport
 from snapcli.runs import Run, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.stored import read_as, stored_arrays
+from snapcli.stored import stored_arrays
 
 
 def quantize(
@@ -43,8 +43,7 @@ def quantize(
 ) -> QuantizeReport:
     run.inputs("train")
     calibrated = run.inputs("calibrate")
-    found: CalibrateRecord = read_as(calibrated / "calibration.json", CalibrateRecord)
-    calibration = found.options
+    calibration = calibrate_record(calibrated).options
     require_tensorflow()
     options_of = run_recipe(run).train
     dataset = load_dataset(options_of, on_progress)

@@ -1,18 +1,19 @@
 """show: what a run holds, its figures, what is stale, and what to run next."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from snapcli.origin.origin import origin_of
-from snapcli.results.attach import AttachReport
-from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import CalibrateRecord
-from snapcli.results.flash import ImageSizes
-from snapcli.results.quantize import QuantizeReport
-from snapcli.results.stream import StreamReport
-from snapcli.results.train import History
+from snapcli.results.attach import attach_report
+from snapcli.results.bench import bench_report
+from snapcli.results.calibrate import calibrate_record
+from snapcli.results.flash import image_size
+from snapcli.results.quantize import quantize_report
+from snapcli.results.stream import stream_report
+from snapcli.results.train import history
 from snapcli.runs import Run, StageState
-from snapcli.stored import read_json
+from snapcli.score.calibration import DetectionReport
 from snapcli.targets import load_target
 
 
@@ -36,9 +37,9 @@ class ShowReport:
 
 def show(run: Run) -> ShowReport:
     states = run.states()
-    found = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    every = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
     # Without labels nobody knows accuracy and errors.
-    figures = [f for f in found if f.value is not None] if not origin_of(run).has_float else found
+    figures = every if origin_of(run).has_float else [f for f in every if f.value is not None]
     command = run.next_command()
     if command and command.startswith("snap bench") and _only_boards(states):
         command += " --port PORT"
@@ -54,74 +55,77 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     """The headline figures of a finished stage; pooled AUROC never stands alone."""
     kind, _, target = stage.partition("/")
     if kind == "attach":
-        report = read_json(run.path("attach/report.json"), AttachReport)
-        taps = report["mean_surprisal"].items()
+        attached = attach_report(run.path(kind))
         return [
-            Figure("int8 accuracy, clean test", report["accuracy"], "share"),
-            *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
+            _figure("int8 accuracy, clean test", attached.accuracy, "share"),
+            *_mean_surprisal(attached.mean_surprisal),
         ]
     if kind == "calibrate" == origin_of(run).integer_stage:
-        report = read_json(run.path("calibrate/calibration.json"), CalibrateRecord)["report"]
-        labelled = report["test_accuracy"] is not None
-        return _detection(report["detection"], "errors" if labelled else "changed answers")
+        calibrated = calibrate_record(run.path(kind)).report
+        labelled = not math.isnan(calibrated.test_accuracy)
+        return _detection(calibrated.detection, "errors" if labelled else "changed answers")
     if kind == "train":
-        report = read_json(run.path("train/history.json"), History)["report"]
-        taps = report["mean_surprisal"].items()
+        trained = history(run.path(kind)).report
         return [
-            Figure("float accuracy, clean test", report["test_accuracy"], "share"),
-            *(Figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in taps),
+            _figure("float accuracy, clean test", trained.test_accuracy, "share"),
+            *_mean_surprisal(trained.mean_surprisal),
         ]
     if kind == "quantize":
-        report = read_json(run.path("quantize/report.json"), QuantizeReport)
-        drift = report["drift"]
+        quantized = quantize_report(run.path(kind))
         return [
-            Figure("int8 accuracy, clean test", drift["int8_accuracy"], "share"),
-            Figure("Spearman of S, int8 to float", drift["spearman_all"], "ratio"),
-            *_detection(report["detection"]),
+            _figure("int8 accuracy, clean test", quantized.drift.int8_accuracy, "share"),
+            _figure("Spearman of S, int8 to float", quantized.drift.spearman_all, "ratio"),
+            *_detection(quantized.detection),
         ]
     if kind == "flash":
-        size = read_json(run.path(f"build/{target}/size.json"), ImageSizes)["size"]
+        size = image_size(run.path(f"build/{target}"))
         stack = "included" if load_target(target).port else "not included"
         return [
-            Figure(f"{target}: flash", size["flash_bytes"], "bytes"),
-            Figure(f"{target}: RAM, stack {stack}", size["ram_bytes"], "bytes"),
+            Figure(f"{target}: flash", size.flash_bytes, "bytes"),
+            Figure(f"{target}: RAM, stack {stack}", size.ram_bytes, "bytes"),
         ]
     if kind == "bench":
-        record = run.record(stage)
-        assert record is not None
-        report = read_json(run.path(next(iter(record["outputs"]))), BenchReport)
+        bench = bench_report(run, stage)
         return [
-            Figure(f"{target}: one inference", report["timing"]["mean"], report["counter"]),
-            Figure(f"{target}: overhead of the heads", report["heads_overhead"], "share"),
-            Figure(f"{target}: bit-exact", report["bit_exact"], f"of {report['inputs']}"),
+            _figure(f"{target}: one inference", bench.timing.mean, bench.counter),
+            Figure(f"{target}: overhead of the heads", bench.heads_overhead, "share"),
+            Figure(f"{target}: bit-exact", bench.bit_exact, f"of {bench.inputs}"),
         ]
     if kind == "stream":
-        record = run.record(stage)
-        assert record is not None
-        (name,) = (name for name in record["outputs"] if name.endswith(".json"))
-        report = read_json(run.path(name), StreamReport)
-        frames = max(report["frames"], 1)
+        stream = stream_report(run, stage)
+        frames = max(stream.frames, 1)
         return [
-            Figure(f"{target}: stream, bit-exact", report["bit_exact"], f"of {frames}"),
-            Figure(f"{target}: stream, abstained", report["abstained"] / frames, "share"),
+            Figure(f"{target}: stream, bit-exact", stream.bit_exact, f"of {frames}"),
+            Figure(f"{target}: stream, abstained", stream.abstained / frames, "share"),
         ]
     return []
 
 
-def _detection(report: dict[str, Any], what: str = "errors") -> list[Figure]:
+def _figure(name: str, value: float, unit: str) -> Figure:
+    """value: nan where it is not known."""
+    return Figure(name, None if math.isnan(value) else value, unit)
+
+
+def _mean_surprisal(by_tap: Mapping[str, float]) -> list[Figure]:
+    return [_figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in by_tap.items()]
+
+
+def _detection(report: DetectionReport, what: str = "errors") -> list[Figure]:
     """what: what counts as wrong."""
     scores = {"U": "SNAP", "max-probability": "max-probability"}
     parts = {"pooled": "pooled", "per_cell": "per cell", "clean": "clean"}
     errors = [
-        Figure(
-            f"int8 AUROC of {what}, {title}, {name}", report["errors"][s][part]["auroc"], "auroc"
+        _figure(
+            f"int8 AUROC of {what}, {title}, {name}",
+            getattr(report.errors[score], part).auroc,
+            "auroc",
         )
         for part, title in parts.items()
-        for s, name in scores.items()
+        for score, name in scores.items()
     ]
     ood = [
-        Figure(f"int8 AUROC of OOD, {ood_set}, {name}", found[s]["auroc"], "auroc")
-        for ood_set, found in report["ood"].items()
-        for s, name in scores.items()
+        _figure(f"int8 AUROC of OOD, {ood_set}, {name}", by_score[score].auroc, "auroc")
+        for ood_set, by_score in report.ood.items()
+        for score, name in scores.items()
     ]
     return errors + ood

@@ -7,12 +7,13 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from snapcli.limits import TEXT_MAX, check_held
 from snapcli.stored.reading import AGAIN, reading
 
 _INT_LIMIT = 1 << 64
+T = TypeVar("T")
 
 
 def read_json(path: Path, kind: Any = Any, hint: str = AGAIN) -> Any:
@@ -24,10 +25,11 @@ def read_json(path: Path, kind: Any = Any, hint: str = AGAIN) -> Any:
         return content
 
 
-def read_as(path: Path, kind: type[Any], hint: str = AGAIN) -> Any:
+def read_as(path: Path, kind: type[T], hint: str = AGAIN) -> T:
     """The content as an object of this dataclass."""
     with reading(path, hint):
-        return conform(kind, json_value(_text(path)))
+        content: T = conform(kind, json_value(_text(path)))
+        return content
 
 
 def _text(path: Path) -> str:

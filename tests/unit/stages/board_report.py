@@ -1,10 +1,9 @@
 """The report of a bench on a board that nobody has."""
 
-from typing import Any
-
 import numpy as np
 
 from snapcli.device import Stack
+from snapcli.emit.folder import StepRow
 from snapcli.metrics.timing import timing
 from snapcli.results.bench import SCHEMA, BenchReport, kernel_costs, stage_costs, step_costs
 from snapcli.results.flash import ImageSize
@@ -12,17 +11,15 @@ from snapcli.results.flash import ImageSize
 from .fake_device import HELLO, FakeDevice, controlled
 
 
-def step(name: str, stage: str, kernel: str, macs: int = 0, bound: float | None = None) -> Any:
-    return {"name": name, "stage": stage, "kernel": kernel, "macs": macs, "bound": bound}
+def step(name: str, stage: str, kernel: str, macs: int = 0, bound: float | None = None) -> StepRow:
+    return StepRow(name, stage, kernel, macs, bound)
 
 
-EXPORTED = {
-    "steps": [
-        step("stem CONV_2D", "backbone", "snapnn_conv_s8", 200, 0.8),
-        step("stem head", "heads", "snapuq_residual_s8"),
-        step("score and map", "map", "snapuq_map_gated_q16"),
-    ],
-}
+EXPORTED = [
+    step("stem CONV_2D", "backbone", "snapnn_conv_s8", 200, 0.8),
+    step("stem head", "heads", "snapuq_residual_s8"),
+    step("score and map", "map", "snapuq_map_gated_q16"),
+]
 
 CYCLES = timing(np.array([8000, 8000, 8000, 8000]))
 

@@ -80,8 +80,7 @@ def test_kernels_stand_against_their_inner_loops() -> None:
     profiles = [
         Profile(FakeDevice(controlled()).profile(INPUTS[0].tobytes()).inference, (600,) * 4)
     ]
-    rows = EXPORTED["steps"]
-    twice = {"steps": [*rows, step("block CONV_2D", "backbone", "snapnn_conv_s8", 400, 0.8)]}
+    twice = [*EXPORTED, step("block CONV_2D", "backbone", "snapnn_conv_s8", 400, 0.8)]
     steps = step_costs(profiles, twice, "instructions")
     # 3 and 1.5 instructions per MAC, where the loop has 0.8.
     assert [s.times_bound for s in steps] == [pytest.approx(3.75), None, None, pytest.approx(1.875)]
