@@ -88,14 +88,14 @@ def stack_bound(code: Code, roots: Mapping[str, int] = ROOTS) -> StackBound:
     """roots: {function where execution begins: bytes in use by then}."""
     functions = _functions(code.listing)
     graph = _Graph(functions, _frames(code.frames), _taken(code.relocations) - set(roots))
-    found = {}
+    depths = {}
     for function in functions.by_address.values():
         if function.name in roots:
             depth, path = graph.depth(function)
-            found[function.name] = StackBound(roots[function.name] + depth + EXCEPTION_BYTES, path)
-    if set(found) != set(roots):
+            depths[function.name] = StackBound(roots[function.name] + depth + EXCEPTION_BYTES, path)
+    if set(depths) != set(roots):
         raise _not_understood("its startup code is not the one that is known here")
-    return max(found.values(), key=lambda bound: bound.bytes)
+    return max(depths.values(), key=lambda bound: bound.bytes)
 
 
 class _Functions:
@@ -175,30 +175,30 @@ def _not_understood(why: str) -> ToolchainError:
 
 def _frames(text: str) -> dict[str, int | None]:
     """{function: bytes} of .su files, the largest of equal names; None: no bound is known."""
-    found: dict[str, int | None] = {}
+    frames: dict[str, int | None] = {}
     for line in text.splitlines():
         place, size, kind = line.split("\t")
         name = place.rpartition(":")[2]
-        before = found.get(name, 0)
+        before = frames.get(name, 0)
         bounded = "dynamic" not in kind or "bounded" in kind
-        found[name] = max(before, int(size)) if bounded and before is not None else None
-    return found
+        frames[name] = max(before, int(size)) if bounded and before is not None else None
+    return frames
 
 
 def _taken(text: str) -> set[str]:
     """Symbols that objects refer to other than by a call; the vector table is the core's."""
-    found, ours = set(), True
+    addresses, ours = set(), True
     for line in text.splitlines():
         if section := _RELOCATED.match(line):
             ours = not section[1].startswith((".vectors", ".debug", ".ARM"))
         elif (entry := _RELOCATION.match(line)) and ours and not entry[1].startswith(_CALLS):
-            found.add(entry[2])
-    return found
+            addresses.add(entry[2])
+    return addresses
 
 
 def _functions(listing: str) -> _Functions:
     """The functions, and what each instruction does."""
-    found = _Functions(listing)
+    functions = _Functions(listing)
     lines = [
         (int(at, 16), mnemonic, operands.strip(), comment)
         for at, mnemonic, operands, comment in _LINE.findall(listing)
@@ -206,7 +206,7 @@ def _functions(listing: str) -> _Functions:
     words = {at: int(operands, 0) for at, mnemonic, operands, _ in lines if mnemonic == ".word"}
     last: dict[int, bool] = {}  # whether the instruction at the end of a function goes on
     for at, mnemonic, operands, comment in lines:
-        function = found.at(at)
+        function = functions.at(at)
         if function is None or mnemonic.startswith((".", "nop")):
             continue
         _take(function, mnemonic, operands, comment, words)
@@ -215,8 +215,8 @@ def _functions(listing: str) -> _Functions:
             last[function.code.start] = not (_ENDS.fullmatch(mnemonic) or "pc" in operands)
     for start, goes_on in last.items():
         if goes_on:  # assembly that runs into what follows
-            found.by_address[start].jumps.add(found.by_address[start].code.stop)
-    return found
+            functions.by_address[start].jumps.add(functions.by_address[start].code.stop)
+    return functions
 
 
 def _take(

@@ -127,10 +127,10 @@ def app_sources() -> list[Path]:
 
 def find_tool(name: str) -> Path:
     """The program of that name on the PATH."""
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise ToolchainError(f"{name} is not installed.", _APT.get(name, _APT[GCC]))
-    return Path(found)
+    return Path(path)
 
 
 def remedy(name: str) -> str | None:
@@ -142,8 +142,8 @@ def tool_version(name: str) -> str:
     """The version number in the first line a tool prints about itself."""
     done = _run([name, "--version"])
     line = (done.stdout or done.stderr).partition("\n")[0]
-    found = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
-    return found[0] if found else line.strip()
+    match = re.search(r"\d+\.\d+(\.\d+)?(?![\w.])", line)
+    return match[0] if match else line.strip()
 
 
 def git_commit(root: Path) -> str | None:
@@ -630,8 +630,8 @@ def _note_flags(compiler: str, command: Sequence[str]) -> None:
 def _placed_sections(elf: Path) -> dict[str, tuple[int, int]]:
     """{name: (bytes, address)}"""
     listing = _run([SIZE, "-A", "-d", str(elf)]).stdout
-    found = re.findall(r"^(\.\S+)\s+(\d+)\s+(\d+)\s*$", listing, re.MULTILINE)
-    return {name: (int(size), int(address)) for name, size, address in found}
+    sections = re.findall(r"^(\.\S+)\s+(\d+)\s+(\d+)\s*$", listing, re.MULTILINE)
+    return {name: (int(size), int(address)) for name, size, address in sections}
 
 
 def _section_sizes(elf: Path, map_file: Path) -> dict[str, int]:

@@ -31,26 +31,26 @@ _COMMIT = "commit"
 def versions() -> dict[str, str]:
     """Of snap (with its commit, where it runs from a checkout), of Python, and of the packages
     that are loaded by now."""
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
-    found |= _package("snap-uq")
+    by_name = {"python": ".".join(map(str, sys.version_info[:3]))}
+    by_name |= _package("snap-uq")
     if commit := snap_commit():
-        found[_COMMIT] = commit
+        by_name[_COMMIT] = commit
     for package, module in _PACKAGES.items():
         if module in sys.modules:
-            found |= _package(package)
-    return found
+            by_name |= _package(package)
+    return by_name
 
 
 def tools(uses: Iterable[Use]) -> dict[str, dict[str, Any]]:
     """{name: {version, flags: every line of flags it was used with}}; what has no version, such
     as a drive that an image is copied to, is left out."""
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for use in uses:
         known = use.version or _tool_version(use.name)
         if known:
-            entry = found.setdefault(use.name, {"version": known, "flags": []})
+            entry = by_name.setdefault(use.name, {"version": known, "flags": []})
             entry["flags"] += [use.flags] if use.flags else []
-    return found
+    return by_name
 
 
 @cache
@@ -71,8 +71,8 @@ def _package(name: str) -> dict[str, str]:
 @cache
 def _tool_version(name: str) -> str | None:
     """Of a package that is run as a program (pyocd), or of a program on the PATH."""
-    if found := _package(name):
-        return found[name]
+    if package := _package(name):
+        return package[name]
     try:
         return toolchain.tool_version(name)
     except ToolchainError:

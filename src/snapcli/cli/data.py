@@ -34,8 +34,8 @@ def list_all(given: Given, json: AsJson = False) -> None:
     """List the published data sets and where they are."""
     from snapcli.stages.data import list_sources
 
-    found = list_sources(given.get("data_dir", ""))
-    console.print_json(found) if json else render.sources(found)
+    sources = list_sources(given.get("data_dir", ""))
+    console.print_json(sources) if json else render.sources(sources)
 
 
 @_FOLDER
@@ -48,11 +48,11 @@ def fetch(
     from snapcli.stages.data import fetch as stage
 
     with console.progress("fetch") as on_progress:
-        found = stage(names, given.get("data_dir", ""), on_progress)
+        fetched = stage(names, given.get("data_dir", ""), on_progress)
     if json:
-        console.print_json(found)
+        console.print_json(fetched)
         return
-    for source in found:
+    for source in fetched:
         console.say(f"{source.name} is in {source.place}")
 
 

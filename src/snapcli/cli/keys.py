@@ -18,13 +18,13 @@ def pressed() -> Iterator[Callable[[], str]]:
     before = termios.tcgetattr(stdin)
 
     def keys() -> str:
-        found = ""
+        typed = ""
         while select.select([stdin], [], [], 0)[0]:
             key = sys.stdin.read(1)
             if not key:  # nobody is there any more
                 break
-            found += key
-        return found
+            typed += key
+        return typed
 
     try:
         tty.setcbreak(stdin)

@@ -135,15 +135,15 @@ def _memory(report: "BenchReport") -> list[tuple[str, str]]:
 
 
 def _energy(report: "BenchReport") -> str:
-    found = report.energy
-    if found is None:
+    energy = report.energy
+    if energy is None:
         is_time = report.timing_us is not None
         return "not measured (give --power-trace)" if is_time else "not measured (an emulator)"
-    volts = f", at {found.supply_voltage:g} V" if found.supply_voltage else ""
+    volts = f", at {energy.supply_voltage:g} V" if energy.supply_voltage else ""
     return (
-        f"{found.mean_uj:,.2f} uJ per inference (deviation {found.deviation_uj:,.2f}, "
-        f"{found.minimum_uj:,.2f} - {found.maximum_uj:,.2f}), "
-        f"{plural(found.inferences, 'window')}{volts}"
+        f"{energy.mean_uj:,.2f} uJ per inference (deviation {energy.deviation_uj:,.2f}, "
+        f"{energy.minimum_uj:,.2f} - {energy.maximum_uj:,.2f}), "
+        f"{plural(energy.inferences, 'window')}{volts}"
     )
 
 
@@ -217,9 +217,9 @@ def _abstained(report: "StreamReport") -> str:
 
 def _by_kind(segments: "Iterable[SegmentReport]") -> dict[str, tuple[int, int]]:
     """Frames and abstentions, over all conditions of a kind and severity."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for segment in segments:
         kind = f"{segment.kind}, severity {segment.severity}" if segment.severity else segment.kind
-        frames, abstained = found.get(kind, (0, 0))
-        found[kind] = (frames + segment.frames, abstained + segment.abstained)
-    return found
+        frames, abstained = counts.get(kind, (0, 0))
+        counts[kind] = (frames + segment.frames, abstained + segment.abstained)
+    return counts

@@ -11,5 +11,5 @@ def methods(json: AsJson = False) -> None:
     """List every method: its score, what it looks at, whose network it needs, its source."""
     from snapcli.stages.methods import methods as stage
 
-    found = stage()
-    console.print_json(found) if json else render_methods.table(found)
+    rows = stage()
+    console.print_json(rows) if json else render_methods.table(rows)

@@ -27,5 +27,5 @@ def models(
     from snapcli.stages.models import models as stage
 
     with console.progress("models") as on_progress:
-        found = stage(names or (), override(ExportOptions(), kernels=kernels), on_progress)
-    console.print_json(found) if json else render.models(found)
+        measured = stage(names or (), override(ExportOptions(), kernels=kernels), on_progress)
+    console.print_json(measured) if json else render.models(measured)

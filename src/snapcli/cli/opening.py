@@ -17,12 +17,12 @@ def opened(
     from snapcli.runs import open_run
 
     usercode.allow_code(allow_code)
-    found = open_run(run, runs_dir, console.note)
+    chosen = open_run(run, runs_dir, console.note)
     # Now, and not when hours of work are to be stored: from there on it waits its turn.
-    user = found.busy() if no_wait else None
+    user = chosen.busy() if no_wait else None
     if user:
         raise ArtifactError(
-            f"{found.name} is in use by {user}",
+            f"{chosen.name} is in use by {user}",
             "Try again when that has ended, or leave --no-wait out to wait for it.",
         )
-    return found
+    return chosen

@@ -55,14 +55,14 @@ def _watch(stage: str) -> Iterator[OnProgress]:
 def _program() -> str:
     """How this program is called from here: by name where the name leads to it."""
     own = Path(sys.argv[0])
-    found = shutil.which(own.name)
-    ours = found and own.exists() and Path(found).samefile(own)
+    path = shutil.which(own.name)
+    ours = path and own.exists() and Path(path).samefile(own)
     return own.name if ours else shlex.quote(str(own))
 
 
 def _table(report: "PipelineReport", folder: str) -> None:
-    drift, found, bench = report.quantize.drift, report.quantize.detection, report.bench
-    snap, plain = found.errors["U"], found.errors["max-probability"]
+    drift, detection, bench = report.quantize.drift, report.quantize.detection, report.bench
+    snap, plain = detection.errors["U"], detection.errors["max-probability"]
     rows = [
         (
             "accuracy, float / int8",
@@ -78,7 +78,7 @@ def _table(report: "PipelineReport", folder: str) -> None:
         rows.append(
             (f"AUROC of errors, {title}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
         )
-    for name, scores in found.ood.items():
+    for name, scores in detection.ood.items():
         ours, theirs = scores["U"].auroc, scores["max-probability"].auroc
         rows.append(
             (f"AUROC of OOD, {name}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")

@@ -13,11 +13,11 @@ def ports(json: AsJson = False) -> None:
     """List the serial ports that may be a board."""
     from snapcli.stages.ports import ports as stage
 
-    found = stage()
+    listed = stage()
     if json:
-        console.print_json(found)
+        console.print_json(listed)
         return
-    if not found:
+    if not listed:
         console.say(
             "No serial port on USB: plug a board in, with a cable that carries data. "
             "A port of another kind can be named: --port PORT"
@@ -32,9 +32,9 @@ def ports(json: AsJson = False) -> None:
             view.port.serial_number or "-",
             view.state,
         )
-        for view in found
+        for view in listed
     ]
     columns = ("port", "VID:PID", "board", "what it says", "serial number", "state")
     console.table("serial ports on USB", columns, rows)
-    for hint in dict.fromkeys(view.hint for view in found if view.hint):
+    for hint in dict.fromkeys(view.hint for view in listed if view.hint):
         console.say(hint)

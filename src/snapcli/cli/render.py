@@ -136,9 +136,9 @@ def by_severity(accuracy: Mapping[str, float], labelled: bool = True) -> list[tu
     return rows
 
 
-def _parts(found: "Mapping[str, ErrorDetection]") -> dict[str, str]:
+def _parts(by_score: "Mapping[str, ErrorDetection]") -> dict[str, str]:
     """{field: title} of what error detection is told for: without corruptions, clean data alone."""
-    if not any(one.cells for one in found.values()):
+    if not any(one.cells for one in by_score.values()):
         return {"clean": "clean"}
     return {"pooled": "pooled", "per_cell": "mean over type x severity", "clean": "clean"}
 
@@ -150,20 +150,20 @@ def detection(title: str, report: "DetectionReport", labelled: bool = True) -> N
     if not labelled:
         what = "changed answers, AUROC / AUPRC (positive: a corruption changed it)"
 
-    def pair(found: "Detection") -> str:
-        return f"{figure(found.auroc)} / {figure(found.auprc)}"
+    def pair(errors: "Detection") -> str:
+        return f"{figure(errors.auroc)} / {figure(errors.auprc)}"
 
     parts = _parts(report.errors)
 
-    def row(name: str, found: "ErrorDetection") -> tuple[str, ...]:
-        return (name, *(pair(getattr(found, part)) for part in parts))
+    def row(name: str, errors: "ErrorDetection") -> tuple[str, ...]:
+        return (name, *(pair(getattr(errors, part)) for part in parts))
 
     # Without labels there may be no error that anybody knows of.
-    if any(not math.isnan(found.pooled.auroc) for found in report.errors.values()):
+    if any(not math.isnan(errors.pooled.auroc) for errors in report.errors.values()):
         console.table(
             f"{title}: finding {what}",
             ("score", *parts.values()),
-            [row(name, found) for name, found in report.errors.items()],
+            [row(name, errors) for name, errors in report.errors.items()],
         )
     sets = list(report.ood)
     if not sets:
@@ -211,9 +211,9 @@ def maps(
     rows = [
         (
             f"{name} (taken)" if name == taken else name,
-            *(figure(getattr(found, part).auroc) for part in parts),
+            *(figure(getattr(errors, part).auroc) for part in parts),
         )
-        for name, found in dev.items()
+        for name, errors in dev.items()
     ]
     what = "errors" if labelled else "changed answers"
     console.table(f"{title}: maps on dev data, AUROC of {what}", ("map", *parts.values()), rows)
@@ -261,7 +261,7 @@ def _shipped(report: "AttachReport") -> str:
 
 def attach(report: "AttachReport") -> None:
     notes(report.notes)
-    found = report.calibrate
+    calibrated = report.calibrate
     labelled = report.labelled
     split = report.examples
     counted = "instructions" if report.cost_is_measured else "operations (estimated)"
@@ -278,17 +278,17 @@ def attach(report: "AttachReport") -> None:
             f"{split['test']:,} to judge",
         ),
         ("accuracy, clean test", percent(report.accuracy)),
-        *by_severity(found.accuracy_by_severity, labelled),
+        *by_severity(calibrated.accuracy_by_severity, labelled),
         ("taps", f"{', '.join(report.taps)}: {report.taps_reason}"),
         (
             "heads add about",
             f"{size(report.flash_bytes)} flash, {percent(report.overhead)} {counted}",
         ),
         ("E[e] on clean dev, 1 fits", _per_tap(report.mean_surprisal)),
-        ("map", f"{_map(found.map)}. {found.map_reason}"),
-        *_silent(found),
-        ("threshold", f"{_threshold(found.threshold)} (by {found.threshold_rule})"),
-        ("accepted of clean test", percent(found.coverage_clean_test)),
+        ("map", f"{_map(calibrated.map)}. {calibrated.map_reason}"),
+        *_silent(calibrated),
+        ("threshold", f"{_threshold(calibrated.threshold)} (by {calibrated.threshold_rule})"),
+        ("accepted of clean test", percent(calibrated.coverage_clean_test)),
     ]
     console.pairs(f"attach: {report.run}", rows)
     console.table(
@@ -306,8 +306,8 @@ def attach(report: "AttachReport") -> None:
             for c in report.candidates
         ],
     )
-    maps("int8", found.dev, found.map["kind"], labelled)
-    detection("int8", found.detection, labelled)
+    maps("int8", calibrated.dev, calibrated.map["kind"], labelled)
+    detection("int8", calibrated.detection, labelled)
     for line in report.means:
         console.say(line)
 
@@ -392,13 +392,13 @@ def taps(report: "TapsReport") -> None:
     if report.recommended:
         taps = shlex.quote(",".join(report.recommended))
         added = f"{size(report.steps[-1].cost.flash_bytes)} flash, "
-        found = [
+        rows = [
             ("recommended", f"snap train --taps {taps}, else as here"),
             ("adds", f"{added}{percent(report.overhead)} instructions"),
         ]
     else:
-        found = [("recommended", "none: no tap within the limits finds more errors")]
-    console.pairs("result", [*found, ("picture", report.picture)])
+        rows = [("recommended", "none: no tap within the limits finds more errors")]
+    console.pairs("result", [*rows, ("picture", report.picture)])
 
 
 def export_c(report: "ExportReport") -> None:
@@ -586,9 +586,9 @@ def library(report: "FlashReport") -> None:
     )
 
 
-def sources(found: "Sequence[SourceView]") -> None:
+def sources(views: "Sequence[SourceView]") -> None:
     rows = [("digits", "1,797 handwritten digits, 8x8", "inside scikit-learn")]
-    for source in found:
+    for source in views:
         if source.place:
             where = source.place
         else:
@@ -632,9 +632,9 @@ def data_info(report: "InfoReport") -> None:
     console.table("classes", ("class", *report.counts), classes)
 
 
-def models(found: "Sequence[ModelView]") -> None:
+def models(views: "Sequence[ModelView]") -> None:
     rows = []
-    for model in found:
+    for model in views:
         flash = [
             f"{size(cost.flash_bytes)}{'' if cost.fits else ' (too large)'}"
             for cost in model.targets.values()
@@ -650,6 +650,6 @@ def models(found: "Sequence[ModelView]") -> None:
                 ", ".join(f"{letter} {block}" for letter, block in model.letters.items()),
             )
         )
-    names = [f"flash, {name}" for name in found[0].targets]
+    names = [f"flash, {name}" for name in views[0].targets]
     columns = ("backbone", "input -> classes", "MAC", "parameters", "arena", *names, "taps")
     console.table("backbones, int8, without heads", columns, rows)

@@ -12,13 +12,13 @@ _COLUMNS = ("method", "flash", "RAM", "instructions", "overhead", "fit", "behind
 
 
 def cost(report: "CostReport") -> None:
-    for found in report.targets:
-        title = f"cost: {report.run} on {found.target} ({found.part}), kernels {report.kernels}"
-        console.wide_table(title, _COLUMNS, [_row(row) for row in found.rows])
-        for row in found.rows:
+    for target in report.targets:
+        title = f"cost: {report.run} on {target.target} ({target.part}), kernels {report.kernels}"
+        console.wide_table(title, _COLUMNS, [_row(row) for row in target.rows])
+        for row in target.rows:
             if row.flash_bytes is None:
                 console.say(f"{row.method} is {row.status}: {row.why}.")
-        console.say(_limits(found))
+        console.say(_limits(target))
     console.say(
         "flash: code and constants. RAM: arena and the stack that was used. instructions: of an "
         f"inference, mean of {plural(report.inputs, 'input')}, in steps of 40."
@@ -33,12 +33,12 @@ def _row(row: "CostRow") -> tuple[str, ...]:
     return (row.method, *figures, f"{100 * (row.overhead or 0):+.2f} %", status, row.computes)
 
 
-def _limits(found: "TargetCost") -> str:
-    if not found.flash_limit_bytes:
-        return f"{found.target} has no limits; counted on {found.counted_on}."
+def _limits(target: "TargetCost") -> str:
+    if not target.flash_limit_bytes:
+        return f"{target.target} has no limits; counted on {target.counted_on}."
     return (
-        f"{found.target}: {size(found.flash_limit_bytes)} of flash and "
-        f"{size(found.ram_limit_bytes)} of RAM, of which the firmware itself takes "
-        f"{size(found.firmware_flash_bytes)} and {size(found.firmware_ram_bytes)} with its stack; "
-        f"counted on {found.counted_on}."
+        f"{target.target}: {size(target.flash_limit_bytes)} of flash and "
+        f"{size(target.ram_limit_bytes)} of RAM, of which the firmware itself takes "
+        f"{size(target.firmware_flash_bytes)} and {size(target.firmware_ram_bytes)} "
+        f"with its stack; counted on {target.counted_on}."
     )

@@ -73,22 +73,22 @@ def _beside(report: "EvalReport") -> None:
     pooled = [
         {m.name: within(m.errors.pooled.auroc) for m in s.methods if m.errors} for s in sources
     ]
-    judged = dict.fromkeys(name for found in pooled for name in found)
-    rows = [[name, *(found.get(name, "-") for found in pooled)] for name in judged]
+    judged = dict.fromkeys(name for scores in pooled for name in scores)
+    rows = [[name, *(scores.get(name, "-") for scores in pooled)] for name in judged]
     names = [source.source for source in sources]
     console.table("pooled AUROC of errors beside each other", ["method", *names], rows)
 
 
-def within(found: "Interval") -> str:
-    if math.isnan(found.low):
-        return figure(found.value)
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def within(interval: "Interval") -> str:
+    if math.isnan(interval.low):
+        return figure(interval.value)
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def signed(found: "Interval") -> str:
-    if math.isnan(found.low):
-        return "-" if math.isnan(found.value) else _gain(found.value)
-    return f"{_gain(found.value)} [{_gain(found.low)}, {_gain(found.high)}]"
+def signed(interval: "Interval") -> str:
+    if math.isnan(interval.low):
+        return "-" if math.isnan(interval.value) else _gain(interval.value)
+    return f"{_gain(interval.value)} [{_gain(interval.low)}, {_gain(interval.high)}]"
 
 
 def _gain(value: float) -> str:

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 _COLUMNS = ("method", "score", "needs", "int8")
 
 
-def table(found: "Sequence[MethodRow]") -> None:
-    rows = [(row.name, row.score, row.needs, "yes" if row.in_integers else "no") for row in found]
+def table(methods: "Sequence[MethodRow]") -> None:
+    rows = [(row.name, row.score, row.needs, "yes" if row.in_integers else "no") for row in methods]
     console.table("methods", _COLUMNS, rows)
     console.say(
         "needs: of the run's network logits, features (what the last layer takes), taps (their "
         "pooled channels) or heads, or a network of its own that is trained.\nint8: whether it has "
         "a form in integers; snap cost compiles and counts those, snap eval judges all."
     )
-    for why in dict.fromkeys(row.why_not for row in found if row.why_not):
-        console.say(f"no: {why}: {', '.join(row.name for row in found if row.why_not == why)}")
+    for why in dict.fromkeys(row.why_not for row in methods if row.why_not):
+        console.say(f"no: {why}: {', '.join(row.name for row in methods if row.why_not == why)}")
     console.say("\nPublished in")
-    for source in dict.fromkeys(row.source for row in found):
-        names = ", ".join(row.name for row in found if row.source == source)
+    for source in dict.fromkeys(row.source for row in methods):
+        names = ", ".join(row.name for row in methods if row.source == source)
         console.say(f"- {names}: {source}")

@@ -29,10 +29,10 @@ def report(
     """Write all that a run holds as one page of HTML."""
     from snapcli.stages.report import report as stage
 
-    found = stage(opened(run, runs_dir, no_wait), output)
+    written = stage(opened(run, runs_dir, no_wait), output)
     if json:
-        console.print_json(found)
+        console.print_json(written)
         return
-    for words in found.missing.values():
+    for words in written.missing.values():
         console.note(words)
-    console.say(found.page)
+    console.say(written.page)

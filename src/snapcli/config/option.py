@@ -119,10 +119,10 @@ class StageOptions:
                 raise ConfigError(f"{name} is '{value}'", f"It must be one of {choices}.")
         if told.only_with and given != f.default:
             other, wanted = told.only_with
-            found = getattr(self, other)
-            if found != wanted:
+            switch = getattr(self, other)
+            if switch != wanted:
                 needed = f"--{other} {shlex.quote(wanted)}"
-                raise ConfigError(f"{name} is for {needed}", f"It is {found} now.")
+                raise ConfigError(f"{name} is for {needed}", f"It is {switch} now.")
 
 
 def check_limits(name: str, value: float, limits: tuple[float, float]) -> None:

@@ -132,8 +132,8 @@ class Dataset:
         index = list(self.corruptions).index(corruption)
         rng = np.random.default_rng([seed, index, severity])
         functions = self.dev_corruptions if split == "dev" else None
-        found = (functions or self.corruptions)[corruption](as_real(x), severity, rng)
-        return as_stored(found, x.dtype)
+        changed = (functions or self.corruptions)[corruption](as_real(x), severity, rng)
+        return as_stored(changed, x.dtype)
 
     def shifted(
         self, split: str, rows: NDArray[np.intp], corruption: str, severity: int, seed: int

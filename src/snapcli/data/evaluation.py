@@ -46,12 +46,12 @@ class Evaluation:
     @property
     def keys(self) -> tuple[Key, ...]:
         """Every condition, in a fixed order."""
-        found = []
+        every = []
         for split in _SEEDS:
-            found.append(Key(split, "clean"))
+            every.append(Key(split, "clean"))
             for name in self.dataset.corruptions:
-                found += [Key(split, name, s) for s in self.dataset.severities(split, name)]
-        return (*found, *(Key("ood", name) for name in self.dataset.ood))
+                every += [Key(split, name, s) for s in self.dataset.severities(split, name)]
+        return (*every, *(Key("ood", name) for name in self.dataset.ood))
 
     def rows(self, key: Key) -> NDArray[np.intp]:
         """Which examples of its split or OOD set a condition holds."""

@@ -22,8 +22,8 @@ def draw_preview(dataset: Dataset) -> Image.Image:
     names = dataset.class_names[:_CLASSES]
     rows = []
     for label, name in enumerate(names):
-        found = np.flatnonzero(test.y == label)
-        rows.append((name, test.x[np.sort(rng.permutation(found)[:_PER_CLASS])]))
+        of_class = np.flatnonzero(test.y == label)
+        rows.append((name, test.x[np.sort(rng.permutation(of_class)[:_PER_CLASS])]))
     more = len(dataset.class_names) - len(names)
     title = f"{dataset.name}: test examples" + (f" (and {more} more classes)" if more else "")
     sections: list[tuple[str, tuple[str, ...], list[tuple[str, Raw]]]] = [(title, (), rows)]

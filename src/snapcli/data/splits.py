@@ -29,14 +29,14 @@ def without_share(split: Split, share: float, every_class: bool = True) -> tuple
 
 
 def divided(
-    found: dict[str, Split], dev_share: float, every_class: bool = True
+    given: dict[str, Split], dev_share: float, every_class: bool = True
 ) -> tuple[Split, Split, Split]:
     """(train, dev, test) of what a user made of them, or of "all": what is lacking is set apart
     from the training examples, which come in an order without a pattern. dev_share: of all."""
-    rest = found.get("train", found.get("all"))
+    rest = given.get("train", given.get("all"))
     if rest is None:
         raise ConfigError("the data have no training examples", "Put them into train/.")
-    test, dev = found.get("test"), found.get("dev")
+    test, dev = given.get("test"), given.get("dev")
     if test is None:
         rest, test = without_share(rest, _TEST_SHARE, every_class)
     if dev is None:

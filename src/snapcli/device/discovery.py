@@ -45,15 +45,15 @@ def find_port(port: str | None) -> str:
     """The given port, or the only candidate."""
     if port is not None:
         return port
-    found = candidates()
-    if not found:
+    adapters = candidates()
+    if not adapters:
         raise DeviceError(
             "No board is plugged in: there is no serial port on USB.",
             "Plug it in with a cable that carries data, or name its port: --port PORT",
         )
-    if len(found) > 1:
+    if len(adapters) > 1:
         raise UsageError(
-            f"There are {len(found)} serial ports: {'; '.join(map(str, found))}.",
-            f"Say which one is the board: --port {shlex.quote(found[0].device)}",
+            f"There are {len(adapters)} serial ports: {'; '.join(map(str, adapters))}.",
+            f"Say which one is the board: --port {shlex.quote(adapters[0].device)}",
         )
-    return found[0].device
+    return adapters[0].device

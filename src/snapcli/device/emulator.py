@@ -59,8 +59,8 @@ class Emulator:
         timer.start()
         try:
             for line in self._process.stdout:
-                if found := re.search(r"redirected to (\S+)", line):
-                    return found[1]
+                if match := re.search(r"redirected to (\S+)", line):
+                    return match[1]
         finally:
             timer.cancel()
         raise self._ended()

@@ -70,11 +70,11 @@ def choose(target: Target, flashers: Sequence[Flasher], wish: Wish) -> tuple[Fla
     others: dict[str, None] = {}
     for flasher in flashers:
         try:
-            found = flasher.find()
+            probes = flasher.find()
         except DeviceError as error:
             problem = problem or error  # another flasher may manage
             continue
-        wanted = [p for p in found if not wish.probe or p.serial.lower() == wish.probe.lower()]
+        wanted = [p for p in probes if not wish.probe or p.serial.lower() == wish.probe.lower()]
         if len(wanted) > 1:
             raise UsageError(
                 f"{len(wanted)} boards are connected: {_listed(wanted)}",
@@ -82,7 +82,7 @@ def choose(target: Target, flashers: Sequence[Flasher], wish: Wish) -> tuple[Fla
             )
         if wanted:
             return flasher, wanted[0]
-        others |= dict.fromkeys(p.serial for p in found)
+        others |= dict.fromkeys(p.serial for p in probes)
     if others:
         raise UsageError(f"there is no probe {wish.probe}", f"Connected: {', '.join(others)}.")
     if problem:

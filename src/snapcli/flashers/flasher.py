@@ -45,14 +45,16 @@ class Flasher(Protocol):
 def compare(image: Path, flash: Path) -> None:
     """The bytes of the image against the file of those that were read back."""
     wanted = image.read_bytes()
-    found = flash.read_bytes() if flash.is_file() else b""
-    if found == wanted:
+    content = flash.read_bytes() if flash.is_file() else b""
+    if content == wanted:
         return
-    at = next((i for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b), None)
+    at = next((i for i, (a, b) in enumerate(zip(wanted, content, strict=False)) if a != b), None)
     if at is None:
-        what = f"{len(found):,} bytes were read back, not {len(wanted):,}"
+        what = f"{len(content):,} bytes were read back, not {len(wanted):,}"
     else:
-        what = f"the byte at 0x{FLASH_START + at:08x} is 0x{found[at]:02x}, not 0x{wanted[at]:02x}"
+        what = (
+            f"the byte at 0x{FLASH_START + at:08x} is 0x{content[at]:02x}, not 0x{wanted[at]:02x}"
+        )
     raise CheckError(
         f"the flash differs from the image: {what}", "Flash again; if it stays, the flash is worn."
     )

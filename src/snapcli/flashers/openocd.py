@@ -37,9 +37,9 @@ class OpenOcd:
             "shutdown",
             timeout_s=toolchain.LOOK_S,
         )
-        found = dict(re.findall(r"^snap (\w+) (0x[0-9a-fA-F]+|\d+)\s*$", said, re.MULTILINE))
+        registers = dict(re.findall(r"^snap (\w+) (0x[0-9a-fA-F]+|\d+)\s*$", said, re.MULTILINE))
         try:
-            return part_of(int(found["idcode"], 0), int(found["flash_kb"], 0))
+            return part_of(int(registers["idcode"], 0), int(registers["flash_kb"], 0))
         except KeyError:
             raise puzzling("OpenOCD", said) from None
 

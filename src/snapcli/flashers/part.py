@@ -58,11 +58,11 @@ def refuse_other_part(target: Target, part: Part, image_bytes: int) -> None:
         ("flash", target.flash_bytes + target.settings_bytes, part.flash_bytes),
         ("RAM", target.ram_bytes, part.ram_bytes),
     )
-    for kind, wanted, found in sizes:
-        if found is not None and found < wanted:
+    for kind, wanted, has in sizes:
+        if has is not None and has < wanted:
             raise CheckError(
                 f"{made_for} with {wanted >> 10} KB of {kind}, but what is connected has"
-                f" {found >> 10} KB ({part.name})",
+                f" {has >> 10} KB ({part.name})",
                 hint,
             )
     if image_bytes > target.flash_bytes:

@@ -43,12 +43,12 @@ class PyOcd:
         size_at = self.board.flash_size_at
         commands = ("-c", f"read32 {IDCODE_AT:#x}", "-c", f"read16 {size_at:#x}")
         said = self._run("cmd", probe, *commands, timeout_s=toolchain.LOOK_S)
-        found = {
+        registers = {
             int(address, 16): int(value, 16)
             for address, value in re.findall(r"^([0-9a-f]{8}):\s+([0-9a-f]+)\b", said, re.MULTILINE)
         }
         try:
-            return part_of(found[IDCODE_AT], found[size_at])
+            return part_of(registers[IDCODE_AT], registers[size_at])
         except KeyError:
             raise puzzling("pyOCD", said) from None
 

@@ -55,11 +55,11 @@ class StFlash:
 def _probes() -> list[dict[str, str]]:
     """What st-info says of each probe: serial, flash, sram, chipid, descr."""
     said = toolchain.run_flasher([toolchain.ST_INFO, "--probe"], toolchain.LOOK_S)
-    found: list[dict[str, str]] = []
+    probes: list[dict[str, str]] = []
     fields: dict[str, str] = {}
     for name, value in re.findall(r"^\s+([\w-]+):[ \t]+(\S.*?)\s*$", said, re.MULTILINE):
-        if name in fields or not found:
+        if name in fields or not probes:
             fields = {}
-            found.append(fields)
+            probes.append(fields)
         fields[name] = value
-    return [about for about in found if "serial" in about]
+    return [about for about in probes if "serial" in about]

@@ -35,8 +35,8 @@ def port_of(serial: str) -> str | None:
 
 def only_port() -> str | None:
     """The serial port of the only ST-LINK; None if there is none, or more."""
-    found = stlinks()
-    return found[0].port if len(found) == 1 else None
+    probes = stlinks()
+    return probes[0].port if len(probes) == 1 else None
 
 
 def _allowed(usb_device: str | None) -> bool:

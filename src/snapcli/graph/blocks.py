@@ -22,7 +22,7 @@ class Block:
 def blocks(graph: Graph) -> tuple[Block, ...]:
     """In the order of the layers; the last one is the classifier, or what there is of it."""
     lives = _lives(graph)
-    found: list[Block] = []
+    blocks_so_far: list[Block] = []
     current: list[Layer] = []
     for i, layer in enumerate(graph.layers):
         current.append(layer)
@@ -31,12 +31,12 @@ def blocks(graph: Graph) -> tuple[Block, ...]:
         mixes = any(step.operator in _MIXING for step in current)
         finished = following is None or following.operator not in _FINISHING
         if mixes and finished and crossing == [layer.target]:
-            found.append(Block(tuple(current), layer.target))
+            blocks_so_far.append(Block(tuple(current), layer.target))
             current = []
     # Behind the last layer that mixes channels there is nothing left to predict.
-    if not any(layer.operator in _MIXING for layer in current) and found:
-        current = [*found.pop().layers, *current]
-    return (*found, Block(tuple(current), None)) if current else tuple(found)
+    if not any(layer.operator in _MIXING for layer in current) and blocks_so_far:
+        current = [*blocks_so_far.pop().layers, *current]
+    return (*blocks_so_far, Block(tuple(current), None)) if current else tuple(blocks_so_far)
 
 
 def lifetimes(graph: Graph) -> dict[str, tuple[int, int]]:
@@ -44,20 +44,20 @@ def lifetimes(graph: Graph) -> dict[str, tuple[int, int]]:
 
     Layers count from 1; an input is written at 0, an output read after the last layer.
     """
-    found = _lives(graph)
+    lives = _lives(graph)
     for name in graph.outputs.values():
         stored = graph.stored(name)
-        found[stored] = (found[stored][0], len(graph.layers) + 1)
-    return found
+        lives[stored] = (lives[stored][0], len(graph.layers) + 1)
+    return lives
 
 
 def _lives(graph: Graph) -> dict[str, tuple[int, int]]:
     """lifetimes() among the layers alone: that somebody outside looks does not matter."""
-    found = dict.fromkeys(graph.inputs, (0, 0))
+    lives = dict.fromkeys(graph.inputs, (0, 0))
     for i, layer in enumerate(graph.layers, start=1):
-        found[layer.target] = (i, i)
+        lives[layer.target] = (i, i)
         for source in layer.sources:
             name = graph.stored(source)
             if name not in graph.constants:
-                found[name] = (found[name][0], i)
-    return found
+                lives[name] = (lives[name][0], i)
+    return lives

@@ -20,6 +20,6 @@ def in_chunks(
     parts = [x[start : start + CHUNK] for start in range(0, len(x), CHUNK)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         done = 0
-        for part, found in zip(parts, pool.map(work, parts), strict=True):
+        for part, result in zip(parts, pool.map(work, parts), strict=True):
             done += len(part)
-            yield done, found
+            yield done, result

@@ -42,7 +42,7 @@ def find_dilated(subgraph: Record, kinds: Sequence[str]) -> dict[int, tuple[int,
         for index in operator.outputs:
             writers.setdefault(int(index), []).append(position)
     ends = {int(index) for index in (*subgraph.inputs, *subgraph.outputs)}
-    found = {}
+    groups = {}
     for last in (k for k, kind in enumerate(kinds) if kind == JOIN):
         chain = [last]
         while kinds[chain[0]] != SPLIT and len(chain) < len(_PATTERNS[-1]):
@@ -56,8 +56,8 @@ def find_dilated(subgraph: Record, kinds: Sequence[str]) -> dict[int, tuple[int,
             for pattern in _PATTERNS
         )
         if fits and chain == sorted(chain):
-            found[last] = tuple(chain)
-    return found
+            groups[last] = tuple(chain)
+    return groups
 
 
 @dataclass(frozen=True)

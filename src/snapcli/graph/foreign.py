@@ -65,7 +65,7 @@ def named_pairs(graph: Graph, names: tuple[str, ...]) -> list[tuple[str, str]]:
             )
         return stored
 
-    found = []
+    named = []
     for name in names:
         first, colon, second = name.partition(":")
         after = known(second if colon else first)
@@ -78,8 +78,8 @@ def named_pairs(graph: Graph, names: tuple[str, ...]) -> list[tuple[str, str]]:
         before = known(first) if colon else earlier[-1]
         if depth[before] >= depth[after]:
             raise UsageError(f"'{before}' does not come before '{after}'", f"Swap them in {name}.")
-        found.append((before, after))
-    pairs = sorted(dict.fromkeys(found), key=lambda pair: depth[pair[1]])
+        named.append((before, after))
+    pairs = sorted(dict.fromkeys(named), key=lambda pair: depth[pair[1]])
     for (_, one), (_, other) in pairwise(pairs):
         if one == other:
             raise UsageError(f"two taps predict '{one}'", "Keep one of them.")

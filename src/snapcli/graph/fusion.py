@@ -35,7 +35,7 @@ def fuse_residuals(
         ]
         lengths = {layer.kernel.length, layer.kernel.in1_length, layer.kernel.in2_length}
         if own and len(lengths) == 1:
-            _, conv = max(own, key=lambda found: found[0])
+            _, conv = max(own, key=lambda candidate: candidate[0])
             made_of_both = _fused(conv, layer)
             if wanted(made_of_both):
                 fused[layer.name] = made_of_both

@@ -55,14 +55,14 @@ def answer(folder: Path) -> None:
     interpreter.allocate_tensors()
     shapes = {d["index"]: d["shape"] for d in interpreter.get_input_details()}
     inputs = {int(k.removeprefix("input.")): v for k, v in arrays.items() if k.startswith("input.")}
-    found: dict[int, list[NDArray]] = {int(index): [] for index in arrays["wanted"]}
+    kept: dict[int, list[NDArray]] = {int(index): [] for index in arrays["wanted"]}
     for sample in range(len(next(iter(inputs.values())))):
         for index, values in inputs.items():
             interpreter.set_tensor(index, values[sample].reshape(shapes[index]))
         interpreter.invoke()
-        for index, seen in found.items():
+        for index, seen in kept.items():
             seen.append(interpreter.get_tensor(index))
-    np.savez(folder / _ANSWER, **{str(i): np.stack(v) for i, v in found.items()})  # type: ignore[arg-type]
+    np.savez(folder / _ANSWER, **{str(i): np.stack(v) for i, v in kept.items()})  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

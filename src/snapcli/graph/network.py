@@ -261,10 +261,10 @@ class Network:
         index = _index(node, position)
         if index not in self.integers:
             dtype = self.type(index)
-            found = self.constant(index, dtype if dtype in INTEGER_TYPES else "int32", node)
-            if found.size > INTEGERS_MAX:
-                raise ValueError(f"layer '{node.label}' has {found.size} integers")
-            self.integers[index] = found.astype(np.int64)
+            values = self.constant(index, dtype if dtype in INTEGER_TYPES else "int32", node)
+            if values.size > INTEGERS_MAX:
+                raise ValueError(f"layer '{node.label}' has {values.size} integers")
+            self.integers[index] = values.astype(np.int64)
         return self.integers[index]
 
     def weights(self, node: Node, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -337,13 +337,13 @@ class Network:
 
     def _quantization(self, index: int) -> tuple[float, int]:
         """(scale, zero point) of an int8 tensor."""
-        found = self.raw(index).quantization
-        if found.scale.size != 1 or found.zero_point.size > 1:
+        quantization = self.raw(index).quantization
+        if quantization.scale.size != 1 or quantization.zero_point.size > 1:
             raise ArtifactError(
                 f"tensor '{self.name(index)}' has no single scale", "Quantize the model again."
             )
-        scale = float(found.scale[0])
-        zero_point = int(found.zero_point[0]) if found.zero_point.size else 0
+        scale = float(quantization.scale[0])
+        zero_point = int(quantization.zero_point[0]) if quantization.zero_point.size else 0
         if not (SCALE_MIN <= scale <= SCALE_MAX and -128 <= zero_point <= 127):
             raise ValueError(f"tensor '{self.name(index)}' has an impossible scale or zero point")
         return scale, zero_point
@@ -382,8 +382,8 @@ def _agrees(raw: Record, shape: Sequence[int]) -> bool:
         return True
     signature = raw.shape_signature if len(raw.shape_signature) else raw.shape
     return len(raw.shape) == len(signature) == len(shape) and all(
-        found in (1, size) or sign == -1
-        for found, sign, size in zip(raw.shape, signature, shape, strict=True)
+        length in (1, size) or sign == -1
+        for length, sign, size in zip(raw.shape, signature, shape, strict=True)
     )
 
 

@@ -32,7 +32,7 @@ def smallest_order(
     # {layers done: (peak bytes, bytes alive, the order that led here)}
     states: dict[int, tuple[int, int, tuple[int, ...]]] = {0: (start, start, ())}
     for _ in layers:
-        found: dict[int, tuple[int, int, tuple[int, ...]]] = {}
+        best_of: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         for done, (peak, alive, path) in states.items():
             for i, layer in enumerate(layers):
                 if done >> i & 1 or needs[i] & ~done:
@@ -42,9 +42,9 @@ def smallest_order(
                 freed = sum(size[s] for s in dying)
                 during = alive - freed + joint_bytes(layer, dying)
                 state = (max(peak, during), alive - freed + size[layer.target], (*path, i))
-                if after not in found or state < found[after]:
-                    found[after] = state
-        states = dict(sorted(found.items(), key=lambda item: item[1])[:_BEAM])
+                if after not in best_of or state < best_of[after]:
+                    best_of[after] = state
+        states = dict(sorted(best_of.items(), key=lambda item: item[1])[:_BEAM])
     ((_, _, path),) = states.values()
     return tuple(layers[i] for i in path)
 

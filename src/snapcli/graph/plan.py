@@ -51,8 +51,8 @@ class Plan:
 
     def alive(self, step: int) -> list[Buffer]:
         """By offset."""
-        found = [b for b in self.buffers if b.first <= step <= b.last]
-        return sorted(found, key=lambda b: (self.offsets[b.name], b.name))
+        present = [b for b in self.buffers if b.first <= step <= b.last]
+        return sorted(present, key=lambda b: (self.offsets[b.name], b.name))
 
     def span(self, step: int) -> int:
         """Bytes from the first to the last in use at a step."""
@@ -98,10 +98,10 @@ def _smallest(
         for start in range(0, max(len(base), 1), step):
             order = base[start:] + base[:start]
             for lowest in (False, True):
-                found = _place(order, placed, offsets, slack, lowest)
-                end = max((found[b.name] + b.size_bytes for b in [*placed, *group]), default=0)
+                placement = _place(order, placed, offsets, slack, lowest)
+                end = max((placement[b.name] + b.size_bytes for b in [*placed, *group]), default=0)
                 if best is None or end < best[0]:
-                    best = (end, found)
+                    best = (end, placement)
             if best and best[0] == bound:
                 return best[1]
     assert best is not None
@@ -131,12 +131,15 @@ def _place(
 
     Without earlier groups the arena may grow downwards: only at the end does it start at 0.
     """
-    found, done = dict(offsets), list(placed)
-    low = min((found[b.name] for b in done), default=0)
-    high = max((found[b.name] + b.size_bytes for b in done), default=0)
+    placement, done = dict(offsets), list(placed)
+    low = min((placement[b.name] for b in done), default=0)
+    high = max((placement[b.name] + b.size_bytes for b in done), default=0)
     for buffer in order:
         taken = [
-            (found[o.name] - _reach(buffer, o, slack), found[o.name] + _reach(o, buffer, slack))
+            (
+                placement[o.name] - _reach(buffer, o, slack),
+                placement[o.name] + _reach(o, buffer, slack),
+            )
             for o in done
             if buffer.first <= o.last and o.first <= buffer.last
         ]
@@ -152,9 +155,9 @@ def _place(
         ]
         best = min(ranked)[2]
         low, high = min(low, best), max(high, best + buffer.size_bytes)
-        found[buffer.name] = best
+        placement[buffer.name] = best
         done.append(buffer)
-    return {name: offset - low for name, offset in found.items()}
+    return {name: offset - low for name, offset in placement.items()}
 
 
 def _reach(first: Buffer, second: Buffer, slack: Slack) -> int:

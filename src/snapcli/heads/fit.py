@@ -117,10 +117,10 @@ def _fitted(x: Array, y: Array, rank: int, seed: int) -> Weights:
     def look(flat: Array) -> None:
         nonlocal best, lowest, best_step, step
         step += 1
-        found = start.shaped(flat.copy())
-        value = nll(found, x[held], y[held])
+        end = start.shaped(flat.copy())
+        value = nll(end, x[held], y[held])
         if value < lowest - _GAIN:
-            best, lowest, best_step = found, value, step
+            best, lowest, best_step = end, value, step
         elif step - best_step >= _PATIENCE:
             raise StopIteration
 

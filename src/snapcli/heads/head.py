@@ -77,11 +77,12 @@ def tapped_blocks(heads: list[Head]) -> list[str]:
     return [name for head in heads for name in (head.before, head.after)]
 
 
-def surprisals(heads: list[Head], found: dict[str, np.ndarray]) -> Array:
+def surprisals(heads: list[Head], activations: dict[str, np.ndarray]) -> Array:
     """[n, taps] of pooled activations {block: [n, channels]} and "logits"."""
-    predicted = found["logits"].argmax(axis=-1)
+    predicted = activations["logits"].argmax(axis=-1)
     return np.stack(
-        [h.surprisal(found[h.before], found[h.after], predicted) for h in heads], axis=-1
+        [h.surprisal(activations[h.before], activations[h.after], predicted) for h in heads],
+        axis=-1,
     )
 
 

@@ -52,10 +52,10 @@ class RunFacts:
 
 def configurations(kind: str, known: RunFacts) -> list[Configuration]:
     """kind: of config.ABLATIONS but mode."""
-    found = _KINDS[kind](known)
-    if sum(c.is_reference for c in found) != 1 or len(found) < 2:
+    rows = _KINDS[kind](known)
+    if sum(c.is_reference for c in rows) != 1 or len(rows) < 2:
         raise UsageError(f"there is nothing to compare in an ablation of {kind}", "Take another.")
-    return found
+    return rows
 
 
 def spread_letters(candidates: tuple[Tap, ...]) -> dict[str, Tap]:
@@ -110,11 +110,11 @@ def _refitted(known: RunFacts, specs: Mapping[str, HeadSpec]) -> list[Configurat
     """All of them and, if it is not among them, the run's."""
     every = {spec: name for name, spec in specs.items()}
     every.setdefault(known.own, "configured as in the run" if known.as_trained else AS_IN_RUN)
-    found = [
+    rows = [
         Configuration(name, spec, known.map, is_reference=spec == known.own)
         for spec, name in every.items()
     ]
-    return found + ([Configuration(OWN_HEADS, None, known.map)] if known.as_trained else [])
+    return rows + ([Configuration(OWN_HEADS, None, known.map)] if known.as_trained else [])
 
 
 def _quant(known: RunFacts) -> list[Configuration]:
@@ -133,12 +133,12 @@ def _map(known: RunFacts) -> list[Configuration]:
 
 def _blend(known: RunFacts) -> list[Configuration]:
     kinds = list(dict.fromkeys(("logistic", "gated", known.map)))
-    found = [Configuration("confidence alone", None, _TEMPERATURE)]
+    rows = [Configuration("confidence alone", None, _TEMPERATURE)]
     for kind in kinds:
         alone = Configuration(f"{kind}, S alone", None, kind, blended=False)
         both = f"{kind}, S and confidence"
-        found += [alone, Configuration(both, None, kind, is_reference=kind == known.map)]
-    return found
+        rows += [alone, Configuration(both, None, kind, is_reference=kind == known.map)]
+    return rows
 
 
 _KINDS: dict[str, Callable[[RunFacts], list[Configuration]]] = {

@@ -53,7 +53,7 @@ def calibrate_attached(
 def decide(
     name: str, body: Body, scores: Scores, evaluation: Evaluation, options: CalibrateOptions
 ) -> tuple[Decision, CalibrateReport]:
-    raw = {key: found.raw for key, found in scores.items()}
+    raw = {key: scored.raw for key, scored in scores.items()}
     decision, figures = fit_decision(body, raw, evaluation, options)
     labelled, clean = evaluation.dataset.labelled, Key("test", "clean")
     right = raw[clean].predicted == evaluation.labels(clean)
@@ -82,28 +82,28 @@ def write_decision(
 
 def save_scores(path: Path, scores: Scores) -> None:
     arrays = {
-        f"{key}/{name}": values for key, found in scores.items() for name, values in _parts(found)
+        f"{key}/{name}": values for key, scored in scores.items() for name, values in _parts(scored)
     }
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
-def _parts(found: CandidateScores) -> list[tuple[str, np.ndarray]]:
-    return list(vars(found).items())
+def _parts(scores: CandidateScores) -> list[tuple[str, np.ndarray]]:
+    return list(vars(scores).items())
 
 
 def _load(path: Path, body: Body, evaluation: Evaluation, hint: str) -> Scores:
     """Raises ArtifactError unless they are those of this body and these data."""
     taps = len(body.taps)
-    found = {}
+    scores = {}
     with stored_arrays(path, hint, DATA_MAX) as saved:
         for key in evaluation.keys:
             n = len(evaluation.rows(key))
-            found[key] = CandidateScores(
+            scores[key] = CandidateScores(
                 surprisal_q16=saved.array(f"{key}/surprisal_q16", np.uint32, (n, taps), 0, _MOST),
                 logits=saved.array(f"{key}/logits", np.int8, (n, body.classes)),
                 distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, taps), 0, _MOST),
             )
-    return found
+    return scores
 
 
 def _beside(
@@ -113,8 +113,8 @@ def _beside(
     energy of its logits, and the distance at the last tap, in the integers that attach kept."""
     scale = np.float64(body.graph.tensors[body.logits_tensor].scale)
     batches = {
-        key: Batch({LOGITS: found.logits * scale}, _labels(evaluation, key))
-        for key, found in scores.items()
+        key: Batch({LOGITS: scored.logits * scale}, _labels(evaluation, key))
+        for key, scored in scores.items()
     }
     method = FreeEnergy()
     method.fit(batches[Key("dev", "clean")], dev_of(batches))
@@ -122,13 +122,13 @@ def _beside(
         FreeEnergy.name: {key: method.score(batch) for key, batch in batches.items()},
         MahalanobisFull.name: {k: s.distance_q16[:, -1] / ONE_Q16 for k, s in scores.items()},
     }
-    predicted = {key: found.raw.predicted for key, found in scores.items()}
+    predicted = {key: scored.raw.predicted for key, scored in scores.items()}
     errors = dict(report.errors)
-    ood = {name: dict(found) for name, found in report.ood.items()}
+    ood = {name: dict(by_score) for name, by_score in report.ood.items()}
     for name, values in others.items():
         errors[name], foreign = plain_detection(values, predicted, evaluation)
-        for condition, found in foreign.items():
-            ood[condition][name] = found
+        for condition, detection in foreign.items():
+            ood[condition][name] = detection
     return DetectionReport(errors, ood)
 
 

@@ -28,11 +28,11 @@ def conditions(
     split: str,
 ) -> Conditions:
     """The clean and corrupted conditions of one split; logits [n, classes], as real numbers."""
-    found = {
+    every = {
         key: _condition(key, features, logits, evaluation) for key in features if key.split == split
     }
-    clean = found.pop(Key(split, "clean"))
-    return Conditions(clean, {(key.condition, key.severity): c for key, c in found.items()})
+    clean = every.pop(Key(split, "clean"))
+    return Conditions(clean, {(key.condition, key.severity): c for key, c in every.items()})
 
 
 def foreign_conditions(

@@ -122,14 +122,14 @@ def collect_dev(
     train = class_examples(dataset)
     keys = [key for key in evaluation.keys if key.split == "dev"]
     of_train = Batch(observe(dataset.front_end(train.x)), train.y)
-    found: dict[Key, Batch] = {}
+    batches: dict[Key, Batch] = {}
     for i, key in enumerate(keys):
         on_progress(i, len(keys), f"dev data, {key.condition}")
         labels = evaluation.labels(key)
         assert labels is not None
         kept = np.flatnonzero(seen_of(evaluation, options, key))
-        found[key] = taken(Batch(observe(evaluation.inputs(key)), labels), kept)
-    return of_train, dev_of(found)
+        batches[key] = taken(Batch(observe(evaluation.inputs(key)), labels), kept)
+    return of_train, dev_of(batches)
 
 
 def class_examples(dataset: Dataset) -> Split:

@@ -112,10 +112,10 @@ class Judge:
             self._replicates,
             seed=0,
         )
-        found = {key: shared[:, rows[key]] for key in (clean, *self.evidence.cells)}
+        weights = {key: shared[:, rows[key]] for key in (clean, *self.evidence.cells)}
         for i, key in enumerate(self.evidence.foreign):
-            found[key] = draw(len(rows[key]), self._replicates, seed=1 + i)
-        return found
+            weights[key] = draw(len(rows[key]), self._replicates, seed=1 + i)
+        return weights
 
     @cached_property
     def _frame_weights(self) -> Counts:
@@ -179,7 +179,7 @@ class Judge:
                 mean(f"uncertainty.{name}", judged, _calibrated_uncertainty, _CALIBRATED)
         events, threshold, stream = self._events(method, samples)
 
-        def found(name: str) -> DetectionFigures:
+        def detection(name: str) -> DetectionFigures:
             return DetectionFigures(*(samples[f"{name}.{figure}"].interval for figure in _FIGURES))
 
         def calibrated(name: str) -> ProbabilityFigures:
@@ -195,14 +195,14 @@ class Judge:
             tuning=method.tuning_,
             accuracy=float(1.0 - clean[0].wrong.mean()),
             errors=Errors(
-                found("errors.pooled"),
-                found("errors.per_cell"),
-                found("errors.clean"),
+                detection("errors.pooled"),
+                detection("errors.per_cell"),
+                detection("errors.clean"),
                 len(by_cell),
             ),
-            ood={key.condition: found(f"ood.{key.condition}") for key in evidence.foreign},
-            by_severity={str(s): found(f"severity.{s}") for s in severities},
-            by_type={name: found(f"type.{name}") for name in types},
+            ood={key.condition: detection(f"ood.{key.condition}") for key in evidence.foreign},
+            by_severity={str(s): detection(f"severity.{s}") for s in severities},
+            by_type={name: detection(f"type.{name}") for name in types},
             events=events,
             selective={
                 name: Selective(*(samples[f"selective.{name}.{f}"].interval for f in _SELECTIVE))
@@ -221,8 +221,8 @@ class Judge:
 
     def pooled_auroc(self, fitted: CrossFitted) -> Sample:
         """Of wrong answers on clean and corrupted test data together; one of the figures."""
-        found = [_errors(view.everything) for view in self._views(fitted)]
-        return _mean("", found, _FIGURES, self._replicates)[".auroc"]
+        by_turn = [_errors(view.everything) for view in self._views(fitted)]
+        return _mean("", by_turn, _FIGURES, self._replicates)[".auroc"]
 
     def _views(self, fitted: CrossFitted) -> list[TurnScores]:
         """One for each turn."""
@@ -264,10 +264,10 @@ class Judge:
             score = method.score(self.evidence.conditions[key])
             positive = np.concatenate([np.zeros(len(usual), bool), np.ones(len(score), bool)])
             weights = np.concatenate([of_right, self._weights[key]], axis=1)
-            found = _found(
+            detection = _found(
                 f"ood.{key.condition}", positive, np.concatenate([usual, score]), weights
             )
-            samples |= found
+            samples |= detection
         return samples
 
     def _events(
@@ -306,12 +306,12 @@ class Judge:
 
     def _clusters(self, method: Method, threshold: float) -> tuple[Cluster, ...]:
         """threshold: of what an alarm compares, nan where there is no stream to set it by."""
-        found: dict[str, list[Batch]] = {}
+        by_type: dict[str, list[Batch]] = {}
         for key in self.evidence.cells:
             if key.severity in _CLUSTER_SEVERITIES and not np.isnan(threshold):
-                found.setdefault(key.condition, []).append(self.evidence.conditions[key])
+                by_type.setdefault(key.condition, []).append(self.evidence.conditions[key])
         clusters = []
-        for name, batches in found.items():
+        for name, batches in by_type.items():
             wrong = np.concatenate([~_right(method, batch) for batch in batches])
             alarm = np.concatenate([_alarming(method, batch) >= threshold for batch in batches])
             if errors := int(wrong.sum()):
@@ -375,8 +375,8 @@ def _joined(parts: list[ExampleScores]) -> ExampleScores:
 def _found(name: str, positive: Bools, score: Array, weights: Counts) -> Samples:
     points, replicates = measured_together(Ranked(positive, score).figures, weights)
     return {
-        f"{name}.{figure}": Sample(float(point), found)
-        for figure, point, found in zip(_FIGURES, points, replicates, strict=True)
+        f"{name}.{figure}": Sample(float(point), drawn)
+        for figure, point, drawn in zip(_FIGURES, points, replicates, strict=True)
     }
 
 
@@ -386,13 +386,13 @@ def _errors(part: ExampleScores) -> Samples:
 
 def _mean(name: str, parts: Sequence[Samples], figures: Sequence[str], replicates: int) -> Samples:
     """Over the parts where a figure is defined, replicate by replicate."""
-    found: Samples = {}
+    means: Samples = {}
     for figure in figures:
         some = [part[f".{figure}"] for part in parts]
         points = np.array([[sample.point] for sample in some]).reshape(-1, 1)
         values = np.array([sample.replicates for sample in some]).reshape(-1, replicates)
-        found[f"{name}.{figure}"] = Sample(float(_defined(points)[0]), _defined(values))
-    return found
+        means[f"{name}.{figure}"] = Sample(float(_defined(points)[0]), _defined(values))
+    return means
 
 
 def _defined(values: Array) -> Array:
@@ -409,8 +409,8 @@ def _selective(part: ExampleScores) -> Samples:
         lambda w: accepted.figures(w, COVERAGES, _NLL_COVERAGE), part.weights
     )
     return {
-        f".{figure}": Sample(float(point), found)
-        for figure, point, found in zip(_SELECTIVE, points, replicates, strict=True)
+        f".{figure}": Sample(float(point), drawn)
+        for figure, point, drawn in zip(_SELECTIVE, points, replicates, strict=True)
     }
 
 
@@ -438,14 +438,14 @@ def _probabilities(
 
 def gains(samples: Samples, reference: Samples) -> dict[str, Interval]:
     """Of a method over another; better is positive, whichever way a figure counts."""
-    found = {}
+    intervals = {}
     for name, sample in samples.items():
         if name not in reference:
             continue
         sign = -1.0 if name.rpartition(".")[2] in _LESS else 1.0
         other = reference[name]
-        found[name] = gain(sample, other, sign)
-    return found
+        intervals[name] = gain(sample, other, sign)
+    return intervals
 
 
 def gain(sample: Sample, reference: Sample, sign: float = 1.0) -> Interval:
@@ -462,14 +462,14 @@ def _risk_coverage(parts: Sequence[ExampleScores]) -> tuple[tuple[float, float],
 
 def _reliability(shown: dict[str, list[ExampleScores]]) -> dict[str, tuple[Reliability, ...]]:
     """Bin by bin the mean of the parts' diagrams."""
-    found = {}
+    diagrams = {}
     for name, parts in shown.items():
         stated = {f"posterior.{name}": [(part.confidence, ~part.wrong) for part in parts]}
         some = [(p.uncertainty, p.wrong) for p in parts if p.uncertainty is not None]
         stated |= {f"uncertainty.{name}": some} if some else {}
         for what, pairs in stated.items():
-            found[what] = tuple(Reliability(*row) for row in calibration.reliability(pairs))
-    return found
+            diagrams[what] = tuple(Reliability(*row) for row in calibration.reliability(pairs))
+    return diagrams
 
 
 def _thinned(score: Array) -> tuple[float, ...]:

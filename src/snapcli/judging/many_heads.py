@@ -27,7 +27,7 @@ class Heads(Protocol):
 
     @property
     def body(self) -> Body: ...
-    def surprisal(self, found: Pooled) -> Array:
+    def surprisal(self, seen: Pooled) -> Array:
         """[n, taps]."""
 
 
@@ -35,8 +35,8 @@ class Heads(Protocol):
 class IntegerHeads:
     body: Body
 
-    def surprisal(self, found: Pooled) -> Array:
-        return self.body.surprisals_q16(_seen_by(self.body, found)) / ONE_Q16
+    def surprisal(self, seen: Pooled) -> Array:
+        return self.body.surprisals_q16(_seen_by(self.body, seen)) / ONE_Q16
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,10 @@ class FloatHeads:
     body: Body
     heads: list[Head]
 
-    def surprisal(self, found: Pooled) -> Array:
-        seen = _seen_by(self.body, found)
-        real = seen.channel_means(self.body.graph)
-        return surprisals(self.heads, {**real, "logits": seen.logits})
+    def surprisal(self, seen: Pooled) -> Array:
+        mine = _seen_by(self.body, seen)
+        real = mine.channel_means(self.body.graph)
+        return surprisals(self.heads, {**real, "logits": mine.logits})
 
 
 def half(heads: list[Head]) -> list[Head]:
@@ -74,16 +74,16 @@ def pooled_by(name: str) -> str:
     return f"pooled {name}"
 
 
-def _last_tap(body: Body, found: Pooled) -> Array:
+def _last_tap(body: Body, seen: Pooled) -> Array:
     tensor = body.graph.tensors[body.taps[-1].after]
-    return tensor.channel_means(_seen_by(body, found).sums[tensor.name])
+    return tensor.channel_means(_seen_by(body, seen).sums[tensor.name])
 
 
-def _seen_by(body: Body, found: Pooled) -> Pooled:
+def _seen_by(body: Body, seen: Pooled) -> Pooled:
     """With the statistics of this body, at its taps alone."""
     tensors = body.graph.tensors
-    sums = {n: of_statistics(tensors[n], found.sums[n], body.statistics) for n in body.tapped}
-    return replace(found, sums=sums)
+    sums = {n: of_statistics(tensors[n], seen.sums[n], body.statistics) for n in body.tapped}
+    return replace(seen, sums=sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +111,11 @@ class ManyHeads:
 
     def _observe(self, q: NDArray[np.int8]) -> Outputs:
         wide = any(h.body.statistics == MEAN_DEVIATION for h in self.sets.values())
-        found = pooled(self.graph, self._tapped, MEAN_DEVIATION if wide else MEAN, q)
+        seen = pooled(self.graph, self._tapped, MEAN_DEVIATION if wide else MEAN, q)
         scale = np.float64(self.graph.tensors[logits_of(self.graph)].scale)
-        outputs: Outputs = {LOGITS: found.logits.reshape(len(q), -1) * scale}
+        outputs: Outputs = {LOGITS: seen.logits.reshape(len(q), -1) * scale}
         for name, heads in self.sets.items():
-            outputs[surprisal_by(name)] = heads.surprisal(found)
+            outputs[surprisal_by(name)] = heads.surprisal(seen)
             if self.with_distances:
-                outputs[pooled_by(name)] = _last_tap(heads.body, found)
+                outputs[pooled_by(name)] = _last_tap(heads.body, seen)
         return outputs

@@ -71,11 +71,11 @@ class FloatNetwork:
         sets = (self.own, *self.further.values())
         blocks = [name for heads in sets for name in tapped_blocks(list(heads))]
         model, flat = self._visible
-        found = pooled_activations(model, x, blocks, self.statistics, flat=flat)
-        outputs = {name: values.astype(np.float64) for name, values in found.items()}
-        outputs[SURPRISAL] = surprisals(self.own, found)
+        activations = pooled_activations(model, x, blocks, self.statistics, flat=flat)
+        outputs = {name: values.astype(np.float64) for name, values in activations.items()}
+        outputs[SURPRISAL] = surprisals(self.own, activations)
         for kind, heads in self.further.items():
-            outputs[surprisal_by(kind)] = surprisals(heads, found)
+            outputs[surprisal_by(kind)] = surprisals(heads, activations)
         return outputs
 
     @cached_property
@@ -114,10 +114,10 @@ class IntegerNetwork:
 
     @property
     def last(self) -> LastLayer | None:
-        found = _last_of(self.body.graph, self.body.logits_tensor)
-        if found is None:
+        layer = _last_of(self.body.graph, self.body.logits_tensor)
+        if layer is None:
             return None
-        kernel, source = found
+        kernel, source = layer
         tensors = self.body.graph.tensors
         scale = np.float64(tensors[self.body.logits_tensor].scale)
         multiplier = scale * np.ldexp(kernel.out.mantissa.astype(np.float64), kernel.out.shift - 31)

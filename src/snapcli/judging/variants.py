@@ -68,8 +68,8 @@ class Variant:
         tensors = [graph.outputs[name] for name in sorted(graph.outputs)]
 
         def members(q: NDArray[np.int8]) -> NDArray[np.float32]:
-            found = graph.run(q, set(tensors))
-            logits = [graph.tensors[t].real(found[t]).reshape(len(q), -1) for t in tensors]
+            tensor_values = graph.run(q, set(tensors))
+            logits = [graph.tensors[t].real(tensor_values[t]).reshape(len(q), -1) for t in tensors]
             return np.stack(logits, axis=1)
 
         def observe(x: Inputs) -> Outputs:

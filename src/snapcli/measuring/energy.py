@@ -40,30 +40,30 @@ def with_energy(run: Run, target: Target, trace: PowerTrace) -> BenchReport:
     path = run.path(next(iter(record["outputs"])))
     with reading(path):
         timed = report_from(read_json(path, dict[str, Any]))
-    found = energy(read_trace(trace.path, trace.supply_voltage), timed.inputs)
-    report = replace(timed, energy=found, notes=tuple(energy_notes(timed, found)))
+    measured = energy(read_trace(trace.path, trace.supply_voltage), timed.inputs)
+    report = replace(timed, energy=measured, notes=tuple(energy_notes(timed, measured)))
     run.add_json(stage, tuple(record["inputs"]), asdict(report))
     return report
 
 
-def energy_notes(timed: BenchReport, found: EnergyPerInference) -> list[str]:
+def energy_notes(timed: BenchReport, measured: EnergyPerInference) -> list[str]:
     """What is doubtful about a trace."""
     notes = []
-    if found.samples < FEWEST_SAMPLES:
+    if measured.samples < FEWEST_SAMPLES:
         notes.append(
-            f"only {found.samples} samples in the shortest inference: the energy is rough; "
+            f"only {measured.samples} samples in the shortest inference: the energy is rough; "
             f"sample faster, {FEWEST_SAMPLES} are wanted"
         )
     device = timed.timing_us.mean if timed.timing_us else None
-    if device and abs(found.window_us / device - 1) > _TOLERANCE:
+    if device and abs(measured.window_us / device - 1) > _TOLERANCE:
         notes.append(
-            f"an inference takes {found.window_us:,.1f} us in the trace and {device:,.1f} us by "
+            f"an inference takes {measured.window_us:,.1f} us in the trace and {device:,.1f} us by "
             "the device's clock: is it the trace of this bench?"
         )
     made = timed.warmup + PROFILED + timed.inputs
-    if found.windows not in (timed.inputs, made):
+    if measured.windows not in (timed.inputs, made):
         notes.append(
-            f"the trace shows {found.windows:,} inferences, the bench made {made:,}: its last "
+            f"the trace shows {measured.windows:,} inferences, the bench made {made:,}: its last "
             f"{timed.inputs:,} were taken"
         )
     return notes

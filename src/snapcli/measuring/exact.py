@@ -33,21 +33,21 @@ class Reference:
 
     def answers(self, x: NDArray[np.int8]) -> list[Inference]:
         """x int8 [n, ...]; their counts are 0."""
-        found = self._monitor.run(x)
+        decisions = self._monitor.run(x)
         answers = []
-        for i, uncertainty in enumerate(found.uncertainty_q16.tolist()):
+        for i, uncertainty in enumerate(decisions.uncertainty_q16.tolist()):
             abstain = self._decide(uncertainty)
             answers.append(
                 Inference(
-                    predicted=int(found.predicted[i]),
+                    predicted=int(decisions.predicted[i]),
                     abstain=abstain,
-                    score_q16=int(found.score_q16[i]),
+                    score_q16=int(decisions.score_q16[i]),
                     uncertainty_q16=uncertainty,
                     count=0,
                     rate_q24=self._state.rate_q24,
                     threshold_q24=self._state.threshold_q24,
-                    surprisal_q16=tuple(found.surprisal_q16[i].tolist()),
-                    logits=tuple(found.logits[i].tolist()),
+                    surprisal_q16=tuple(decisions.surprisal_q16[i].tolist()),
+                    logits=tuple(decisions.logits[i].tolist()),
                 )
             )
         return answers

@@ -89,14 +89,14 @@ class FrameLog:
                 done = len(held.any(_TIME))
                 if done > len(self.arrays[_TIME]):
                     return
-                found = {
+                arrays = {
                     name: held.array(name, values.dtype, (done, *values.shape[1:]))
                     for name, values in self.arrays.items()
                 }
         except ArtifactError:
             return
         for name, values in self.arrays.items():
-            values[:done] = found[name]
+            values[:done] = arrays[name]
         self.done = done
 
 
@@ -105,11 +105,11 @@ def read_log(path: Path, hint: str) -> dict[str, NDArray[Any]]:
     a foreign one. Raises ArtifactError."""
     with stored_arrays(path, hint) as held:
         frames = len(held.any(_TIME))
-        found = {n: held.array(n, dtype, (frames,)) for n, dtype in _SCALARS.items()}
-        found |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
-        found[_TIME] = held.array(_TIME, np.float64, (frames,))
-        found[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
-        check_values("uncertainty_q16", found["uncertainty_q16"], 0, 1 << 16)
-        if not frames or not all(found[n].shape[1] for n in _ROWS):
+        arrays = {n: held.array(n, dtype, (frames,)) for n, dtype in _SCALARS.items()}
+        arrays |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
+        arrays[_TIME] = held.array(_TIME, np.float64, (frames,))
+        arrays[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
+        check_values("uncertainty_q16", arrays["uncertainty_q16"], 0, 1 << 16)
+        if not frames or not all(arrays[n].shape[1] for n in _ROWS):
             raise ValueError("it holds no frame")
-    return found
+    return arrays

@@ -6,7 +6,7 @@ from scipy.stats import entropy
 
 from snapcli.array import Array
 from snapcli.methods.method import Batch, Dev, SinglePass, softmax
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from snapcli.score.confidence import energy, error_logit, fit_temperature
 
 
@@ -65,7 +65,7 @@ class _ByTemperature(SinglePass):
     def fit(self, train: Batch, dev: Dev) -> None:
         def auroc(temperature: float) -> float:
             self.temperature_ = temperature
-            return errors_found(self, dev)
+            return errors_auroc(self, dev)
 
         self.tuning_ = chosen_from({"temperature": self.temperatures}, auroc)
         self.temperature_ = self.tuning_.chosen["temperature"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from snapcli.array import Array
 from snapcli.methods.method import Batch, Dev, SinglePass
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from snapcli.score.mahalanobis import fit_mahalanobis
 
 # The paper's: of a tap's mean variance, so that it means the same at every tap.
@@ -41,12 +41,12 @@ class MahalanobisDiagonal(SinglePass):
             for tap in self._taps
         }
 
-        def found(shrinkage: float, weights: tuple[float, ...]) -> float:
+        def auroc_at(shrinkage: float, weights: tuple[float, ...]) -> float:
             self.shrinkage_, self.weights_ = shrinkage, weights
-            return errors_found(self, dev)
+            return errors_auroc(self, dev)
 
         grid = {"shrinkage": _SHRINKAGES, "weights": _weights(len(self._taps))}
-        self.tuning_ = chosen_from(grid, found)
+        self.tuning_ = chosen_from(grid, auroc_at)
         self.shrinkage_ = self.tuning_.chosen["shrinkage"]
         self.weights_ = self.tuning_.chosen["weights"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from snapcli.array import Array
 from snapcli.methods.method import FEATURES, Batch, Dev, SinglePass
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from snapcli.score.confidence import energy
 
 # Of the features of clean dev data: what lies above is cut off.
@@ -45,11 +45,11 @@ class ReAct(SinglePass):
         limits = np.percentile(dev.clean.outputs[FEATURES], _PERCENTILES)
         limit_of = dict(zip(_PERCENTILES, limits.tolist(), strict=True))
 
-        def found(percentile: int) -> float:
+        def auroc_at(percentile: int) -> float:
             self.limit_ = limit_of[percentile]
-            return errors_found(self, dev)
+            return errors_auroc(self, dev)
 
-        self.tuning_ = chosen_from({"percentile": _PERCENTILES}, found)
+        self.tuning_ = chosen_from({"percentile": _PERCENTILES}, auroc_at)
         self.limit_ = limit_of[self.tuning_.chosen["percentile"]]
 
     def score(self, batch: Batch) -> Array:
@@ -67,11 +67,11 @@ class AshS(SinglePass):
         self._last = last
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        def found(percentile: int) -> float:
+        def auroc_at(percentile: int) -> float:
             self.percentile_ = percentile
-            return errors_found(self, dev)
+            return errors_auroc(self, dev)
 
-        self.tuning_ = chosen_from({"percentile": _PRUNED}, found)
+        self.tuning_ = chosen_from({"percentile": _PRUNED}, auroc_at)
         self.percentile_ = self.tuning_.chosen["percentile"]
 
     def score(self, batch: Batch) -> Array:

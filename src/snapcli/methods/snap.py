@@ -88,8 +88,8 @@ class Snap(SinglePass):
         choice = choose_map("auto", dev, balanced=self.options.balanced)
         if choice.dev:
             kind = choice.map.kind
-            found = choice.dev[kind].pooled.auroc
-            self.tuning_ = Tuning({"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, found)
+            auroc = choice.dev[kind].pooled.auroc
+            self.tuning_ = Tuning({"map": list(BY_PREFERENCE)}, {"map": kind}, BY_AUROC, auroc)
         return choice.map
 
     def score(self, batch: Batch) -> Array:

@@ -12,7 +12,7 @@ from snapcli.metrics.detection import detection
 BY_AUROC = "AUROC of errors on dev data"
 
 
-def errors_found(method: Method, dev: Dev) -> float:
+def errors_auroc(method: Method, dev: Dev) -> float:
     """AUROC of the method's errors over all dev data, by its score as its parameters are now; nan
     where there is none."""
     batches = dev.batches()
@@ -27,7 +27,7 @@ def chosen_from(
     value is a number."""
     best, best_value = dict.fromkeys(grid), float("nan")
     for i, values in enumerate(product(*grid.values())):
-        found = value(*values)
-        if i == 0 or found > best_value or (np.isnan(best_value) and not np.isnan(found)):
-            best, best_value = dict(zip(grid, values, strict=True)), found
+        reached = value(*values)
+        if i == 0 or reached > best_value or (np.isnan(best_value) and not np.isnan(reached)):
+            best, best_value = dict(zip(grid, values, strict=True)), reached
     return Tuning({name: list(values) for name, values in grid.items()}, best, by, best_value)

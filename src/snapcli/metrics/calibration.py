@@ -59,11 +59,11 @@ def reliability(
     probability, share that came true, share of all examples) by rising stated probability. Bins
     with one and the same probability are one."""
     means = np.mean([_bins(*part, bins) for part in parts], axis=0)
-    found = []
+    rows = []
     for _, same in groupby(means.tolist(), key=lambda bin: round(bin[0], 9)):
         held = np.array(list(same))
-        found.append((*held.mean(axis=0).tolist(), len(held) / bins))
-    return found
+        rows.append((*held.mean(axis=0).tolist(), len(held) / bins))
+    return rows
 
 
 def _bins(stated: Array, observed: Bools, bins: int) -> Array:

@@ -64,7 +64,7 @@ def error_detection(pools: Sequence[Pool]) -> ErrorDetection:
         pooled=_mean([_of(cells) for cells in everything]),
         per_cell=_mean(cells),
         clean=_mean([_of([pool.clean]) for pool in pools]),
-        cells=sum(not math.isnan(found.auroc) for found in cells),
+        cells=sum(not math.isnan(judged.auroc) for judged in cells),
     )
 
 
@@ -74,9 +74,9 @@ def _of(cells: list[Cell]) -> Detection:
     )
 
 
-def _mean(found: list[Detection]) -> Detection:
+def _mean(detections: list[Detection]) -> Detection:
     """Of those that are defined."""
-    known = [d for d in found if not math.isnan(d.auroc)]
+    known = [d for d in detections if not math.isnan(d.auroc)]
     if not known:
         return Detection(float("nan"), float("nan"))
     return Detection(

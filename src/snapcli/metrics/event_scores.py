@@ -47,14 +47,14 @@ def threshold_by_recall(score: NDArray[np.number], active: Bools, recall: float 
     """The largest that finds so many of the active frames; infinite if no frame is active."""
     if not active.any():
         return float("inf")
-    found = max(int(np.ceil(recall * active.sum() - ROUNDING)), 1)
-    return float(np.sort(score[active])[-found])
+    needed = max(int(np.ceil(recall * active.sum() - ROUNDING)), 1)
+    return float(np.sort(score[active])[-needed])
 
 
 def delays(events: tuple[Event, ...], alarm: Bools) -> Array:
     """[events]: frames from the onset to the first alarm within the event, nan if there is none."""
-    found = [np.flatnonzero(alarm[event.onset : event.offset])[:1] for event in events]
-    return np.array([first[0] if len(first) else np.nan for first in found], np.float64)
+    alarms = [np.flatnonzero(alarm[event.onset : event.offset])[:1] for event in events]
+    return np.array([first[0] if len(first) else np.nan for first in alarms], np.float64)
 
 
 def miss_rate(delays: Array) -> float:

@@ -78,15 +78,15 @@ def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
         raise UsageError(f"{path}, line {line}: not a row of numbers", _FORMAT) from None
     if not len(rows):
         raise UsageError(f"{path} holds no samples", _FORMAT)
-    found = dict(zip(wanted, rows.T, strict=True))
-    _check(path, found)
-    marker = found[MARKER] == 1
-    if POWER in found:
-        return Trace(found[TIME], found[POWER], marker, None)
-    if VOLTAGE in found:
-        return Trace(found[TIME], found[CURRENT] * found[VOLTAGE], marker, None)
+    columns = dict(zip(wanted, rows.T, strict=True))
+    _check(path, columns)
+    marker = columns[MARKER] == 1
+    if POWER in columns:
+        return Trace(columns[TIME], columns[POWER], marker, None)
+    if VOLTAGE in columns:
+        return Trace(columns[TIME], columns[CURRENT] * columns[VOLTAGE], marker, None)
     assert supply_voltage is not None
-    return Trace(found[TIME], found[CURRENT] * supply_voltage, marker, supply_voltage)
+    return Trace(columns[TIME], columns[CURRENT] * supply_voltage, marker, supply_voltage)
 
 
 def _first_bad_line(path: Path, places: list[int]) -> int:
@@ -121,21 +121,21 @@ def _columns(path: Path, names: list[str], supply_voltage: float | None) -> list
     return [TIME, CURRENT, MARKER]
 
 
-def _check(path: Path, found: dict[str, Array]) -> None:
+def _check(path: Path, columns: dict[str, Array]) -> None:
     def line(wrong: Bools) -> int:
         """In the file, whose first line is the header."""
         return int(np.argmax(wrong)) + 2
 
-    for name, values in found.items():
+    for name, values in columns.items():
         wrong = ~np.isfinite(values)
         if wrong.any():
             raise UsageError(f"{path}, line {line(wrong)}: {name} is not a number", _FORMAT)
-    wrong = np.diff(found[TIME], prepend=-np.inf) <= 0
+    wrong = np.diff(columns[TIME], prepend=-np.inf) <= 0
     if wrong.any():
         raise UsageError(
             f"{path}, line {line(wrong)}: {TIME} does not rise", "Sort the samples by time."
         )
-    wrong = ~np.isin(found[MARKER], (0, 1))
+    wrong = ~np.isin(columns[MARKER], (0, 1))
     if wrong.any():
         raise UsageError(
             f"{path}, line {line(wrong)}: {MARKER} is neither 0 nor 1",
@@ -190,7 +190,7 @@ class EnergyPerInference:
 
 def energy(trace: Trace, inferences: int) -> EnergyPerInference:
     """Of the last `inferences` pulses; UsageError where the trace cannot hold them."""
-    found = windows(trace)
+    pulses = windows(trace)
     if not trace.marker.any():
         raise UsageError(
             "the marker never rises in this trace",
@@ -201,12 +201,12 @@ def energy(trace: Trace, inferences: int) -> EnergyPerInference:
             "the trace ends in the middle of an inference",
             "Stop recording after snap bench has ended.",
         )
-    if len(found) < inferences:
+    if len(pulses) < inferences:
         raise UsageError(
-            f"the trace shows {len(found):,} inferences, the bench timed {inferences:,}",
+            f"the trace shows {len(pulses):,} inferences, the bench timed {inferences:,}",
             "Start recording before snap bench and stop after it, fast enough to see each pulse.",
         )
-    timed = found.last(inferences)
+    timed = pulses.last(inferences)
     uj = timed.energy_j * 1e6
     return EnergyPerInference(
         inferences=inferences,
@@ -214,7 +214,7 @@ def energy(trace: Trace, inferences: int) -> EnergyPerInference:
         deviation_uj=float(uj.std()),
         minimum_uj=float(uj.min()),
         maximum_uj=float(uj.max()),
-        windows=len(found),
+        windows=len(pulses),
         window_us=float(timed.duration_s.mean() * 1e6),
         samples=int(timed.samples.min()),
         supply_voltage=trace.supply_voltage,

@@ -48,13 +48,13 @@ class Timing:
 
 def timing(counts: NDArray[np.int64], step: int = 1) -> Timing:
     """counts [n], n > 0, each a multiple of the counter's step."""
-    found = np.percentile(counts, PERCENTILES, method="inverted_cdf")
+    percentiles = np.percentile(counts, PERCENTILES, method="inverted_cdf")
     return Timing(
         mean=float(counts.mean()),
         deviation=float(counts.std()),
         minimum=int(counts.min()),
         maximum=int(counts.max()),
-        percentiles={str(p): int(v) for p, v in zip(PERCENTILES, found, strict=True)},
+        percentiles={str(p): int(v) for p, v in zip(PERCENTILES, percentiles, strict=True)},
         histogram=histogram(counts, step),
     )
 

@@ -63,8 +63,8 @@ def pooled_activations(
     parts = []
     for start in range(0, len(x), _BATCH):
         outputs = model(tf.constant(x[start : start + _BATCH]), training=False)
-        found = {name: pooled(outputs[name], statistics).numpy() for name in names}
-        parts.append({**found, **{name: outputs[name].numpy() for name in ("logits", *flat)}})
+        by_block = {name: pooled(outputs[name], statistics).numpy() for name in names}
+        parts.append({**by_block, **{name: outputs[name].numpy() for name in ("logits", *flat)}})
         on_progress(min(start + _BATCH, len(x)), len(x), "images scored")
     return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
 

@@ -60,8 +60,8 @@ class AttachedHeads:
 
     def activations(self, outputs: Mapping[str, Any]) -> dict[str, Any]:
         """Maps of the tapped blocks -> what the heads take."""
-        found = {name: pooled(outputs[name], self.statistics) for name in self.blocks}
-        return {**found, "logits": outputs["logits"]}
+        by_block = {name: pooled(outputs[name], self.statistics) for name in self.blocks}
+        return {**by_block, "logits": outputs["logits"]}
 
     def loss(
         self,
@@ -80,10 +80,10 @@ class AttachedHeads:
             if stop:
                 pair = (tf.stop_gradient(pair[0]), tf.stop_gradient(pair[1]))
             predicted = tf.argmax(activations["logits"], axis=-1)
-            found = head(*pair, predicted, training=training)
-            nll = head.likelihood.nll(found)
+            prediction = head(*pair, predicted, training=training)
+            nll = head.likelihood.nll(prediction)
             loss += nll if weights is None else weights[i] * nll
-            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(found.variance)))
+            penalty += _ALPHA_VARIANCE * tf.reduce_mean(tf.abs(tf.math.log(prediction.variance)))
             for kernel in (head.mean.kernel, head.xi.kernel):
                 penalty += _ALPHA_WEIGHTS * tf.reduce_sum(kernel**2)
         return loss, penalty

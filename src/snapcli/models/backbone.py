@@ -57,14 +57,14 @@ class Backbone:
             )
         given = ranks if len(ranks) == len(names) else (ranks or (self.rank,)) * len(names)
         pairs = [self._pair(name) for name in names]
-        found = list(dict.fromkeys(Tap(*p, rank) for p, rank in zip(pairs, given, strict=True)))
-        if len(found) > MAX_TAPS:
-            raise UsageError(f"{len(found)} taps", f"A monitor has at most {MAX_TAPS}.")
-        for after, count in Counter(tap.after for tap in found).items():
+        chosen = list(dict.fromkeys(Tap(*p, rank) for p, rank in zip(pairs, given, strict=True)))
+        if len(chosen) > MAX_TAPS:
+            raise UsageError(f"{len(chosen)} taps", f"A monitor has at most {MAX_TAPS}.")
+        for after, count in Counter(tap.after for tap in chosen).items():
             if count > 1:
                 raise UsageError(f"{count} taps predict '{after}'", "Keep one of them.")
         depth = {block: i for i, block in enumerate(self.outputs)}
-        return tuple(sorted(found, key=lambda tap: depth.get(tap.after, 0)))
+        return tuple(sorted(chosen, key=lambda tap: depth.get(tap.after, 0)))
 
     def _how(self) -> str:
         if self.blocks:

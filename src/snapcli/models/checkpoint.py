@@ -31,8 +31,8 @@ def assign(saved: Arrays, variables: Sequence[Any]) -> None:
 
 def epochs(saved: Arrays, name: str, columns: int, most: int) -> list[list[float]]:
     """A row of figures for each epoch, of which there are at most so many."""
-    found = saved.any(name)
-    if not found.size:
+    table = saved.any(name)
+    if not table.size:
         return []
     rows = saved.array(name, np.float64, (None, columns))
     if len(rows) > most:

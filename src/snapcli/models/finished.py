@@ -53,8 +53,8 @@ class Finished:
 
         one = tf.function(self.call, autograph=False)
         with quiet():
-            found = [np.argmax(one(tf.constant(sample[None])).numpy()) for sample in x]
-        return np.array(found, np.int64)
+            classes = [np.argmax(one(tf.constant(sample[None])).numpy()) for sample in x]
+        return np.array(classes, np.int64)
 
     def _frozen(self) -> Any:
         """One inference as a graph whose variables are constants: the variables of Keras 3 are
@@ -207,7 +207,7 @@ def _scoped(call: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _reason(error: Exception) -> str:
     """The operation that the converter stumbled over, or its first line."""
-    found = re.search(r"'tf\.(\w+)' op|Op type.{0,40}: *'?(\w+)", str(error))
-    if found:
-        return f"TFLite has no {found[1] or found[2]}"
+    match = re.search(r"'tf\.(\w+)' op|Op type.{0,40}: *'?(\w+)", str(error))
+    if match:
+        return f"TFLite has no {match[1] or match[2]}"
     return first_line(error)

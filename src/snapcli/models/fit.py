@@ -151,8 +151,10 @@ class Trainer(Loop):
         if self.options.loss_weights == "uniform" or self._alone or self.epoch == 0:
             return None
         heads, x = self.heads.fitted(), self.data.front_end(self.data.dev.spread(_WEIGHING).x)
-        found = pooled_activations(self._network, x, self.heads.blocks, self.options.statistics)
-        weights = tap_weights(surprisals(heads, found), self.options.loss_weights)
+        activations = pooled_activations(
+            self._network, x, self.heads.blocks, self.options.statistics
+        )
+        weights = tap_weights(surprisals(heads, activations), self.options.loss_weights)
         return tf.constant(len(heads) * weights, tf.float32)
 
     @property

@@ -63,10 +63,10 @@ def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:
     tapped = list(dict.fromkeys(layer for pair in taps for layer in pair))
     outputs = model.output
     if isinstance(outputs, dict) and LOGITS in outputs:
-        found = {k: v for k, v in outputs.items() if k in tapped}
+        blocks = {k: v for k, v in outputs.items() if k in tapped}
         outputs = outputs[LOGITS]
     else:
-        found = {}
+        blocks = {}
         if isinstance(outputs, dict | list | tuple):
             raise ConfigError(
                 f"{name} has {len(outputs)} outputs",
@@ -75,20 +75,20 @@ def with_taps(model: Any, taps: Sequence[tuple[str, str]], name: str) -> Any:
         outputs = _before_softmax(model)
     known = {layer.name: layer for layer in model.layers}
     for tap in tapped:
-        if tap not in found and tap not in known:
+        if tap not in blocks and tap not in known:
             raise UsageError(f"{name} has no layer '{tap}'", f"Its layers: {', '.join(known)}.")
-        if tap not in found:
-            found[tap] = known[tap].output
-        if len(found[tap].shape) != 4:
+        if tap not in blocks:
+            blocks[tap] = known[tap].output
+        if len(blocks[tap].shape) != 4:
             raise UsageError(
-                f"layer '{tap}' of {name} gives {tuple(found[tap].shape[1:])}, not a map",
+                f"layer '{tap}' of {name} gives {tuple(blocks[tap].shape[1:])}, not a map",
                 "Tap a layer with height, width and channels.",
             )
     depth = [layer.name for layer in model.layers]
     for before, after in taps:
-        check_order(_maker(found[before]), _maker(found[after]), depth, name)
+        check_order(_maker(blocks[before]), _maker(blocks[after]), depth, name)
 
-    whole = {key: named(output, key) for key, output in {**found, LOGITS: outputs}.items()}
+    whole = {key: named(output, key) for key, output in {**blocks, LOGITS: outputs}.items()}
     return Model(model.input, whole, name=model.name)
 
 

@@ -74,10 +74,10 @@ def looked_at(
     def seen(x: np.ndarray) -> dict[str, np.ndarray]:
         return pooled_activations(model, x, blocks, statistics)
 
-    found = [seen(data.front_end(train))]
+    parts = [seen(data.front_end(train))]
     if len(train) < _SMALL:
-        found += [seen(data.augmented(train, rng)) for _ in range(_VARIANTS)]
-    return found
+        parts += [seen(data.augmented(train, rng)) for _ in range(_VARIANTS)]
+    return parts
 
 
 def _fit_to(

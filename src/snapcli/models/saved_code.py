@@ -83,7 +83,7 @@ def import_code(config: Any, model: str) -> dict[str, Any]:
     """{name: class or function} of the model's own, from the modules that the file names. They
     are found as Python finds them from the current folder; Keras 3 does not look for them."""
     import_from(os.getcwd())
-    found = {}
+    functions = {}
     for layer, part in _objects(config):
         module = part.get("module")
         name = part.get("config") if part["class_name"] == "function" else part["class_name"]
@@ -92,14 +92,14 @@ def import_code(config: Any, model: str) -> dict[str, Any]:
         if str(name).startswith("__"):
             continue  # a value that Keras makes itself
         try:
-            found[str(name)] = getattr(importlib.import_module(module), str(name))
+            functions[str(name)] = getattr(importlib.import_module(module), str(name))
         except Exception as error:  # the user's module raises what it likes
             raise UsageError(
                 f"{_place(layer)} of {model} needs {shown(f'{module}.{name}')}, which cannot be "
                 f"imported ({type(error).__name__}: {shown(error)})",
                 "Run snap in the folder where Python can import it.",
             ) from None
-    return found
+    return functions
 
 
 def _objects(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -81,14 +81,14 @@ def _roots(meta: Any) -> Iterator[str]:
 
 def _called(roots: Iterable[str], library: Mapping[str, Sequence[Any]]) -> set[str]:
     """These functions and all that they call."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name in library and name not in found:
-            found.add(name)
+        if name in library and name not in names:
+            names.add(name)
             waiting.extend(callee for node in library[name] for callee in _callees(node))
-    return found
+    return names
 
 
 def _callees(node: Any) -> Iterator[str]:

@@ -168,14 +168,14 @@ def read_body(folder: Path, hint: str) -> Body:
 
 def _arrays(prefix: str, value: Any) -> dict[str, NDArray[Any]]:
     """{prefix.field: array} of a parameter dataclass and of those inside of it."""
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for field in fields(value):
         name, part = f"{prefix}.{field.name}", getattr(value, field.name)
         if is_dataclass(part):
-            found |= _arrays(name, part)
+            arrays |= _arrays(name, part)
         else:
-            found[name] = np.asarray(part)
-    return found
+            arrays[name] = np.asarray(part)
+    return arrays
 
 
 def _load(arrays: Arrays, prefix: str, kind: Any) -> Any:
@@ -189,8 +189,8 @@ def _load(arrays: Arrays, prefix: str, kind: Any) -> Any:
         elif part is int:
             values[name] = arrays.number(whole, INT32_MIN, INT32_MAX)
         else:
-            found = arrays.any(whole)
+            held = arrays.any(whole)
             # NDArray[np.int8] is ndarray[shape, dtype[np.int8]].
             (dtype,) = get_args(get_args(part)[1])
-            values[name] = arrays.array(whole, dtype, (None,) * found.ndim)
+            values[name] = arrays.array(whole, dtype, (None,) * held.ndim)
     return kind(**values)

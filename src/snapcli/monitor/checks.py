@@ -96,12 +96,12 @@ def _int32(**values: int) -> None:
 def _check_residual(
     name: str, head: fx.HeadS8, in_channels: int, channels: int, classes: int
 ) -> None:
-    for what, found, expected, limit in (
+    for what, actual, expected, limit in (
         ("inputs", head.in_channels, in_channels, fx.INPUTS_MAX),
         ("channels", head.channels, channels, fx.CHANNELS_MAX),
     ):
-        if found != expected or found > limit:
-            raise ValueError(f"{name} has {found} {what}, its tap {expected}")
+        if actual != expected or actual > limit:
+            raise ValueError(f"{name} has {actual} {what}, its tap {expected}")
     fx.check_between(f"{name}.components", head.components, 1, COMPONENTS_MAX)
     fx.check_between(f"{name}.rank", head.rank, 0, fx.INPUTS_MAX)
     _check_standardize(f"{name}.before", head.before, in_channels, in_channels)

@@ -47,9 +47,11 @@ def pooled(
 ) -> Pooled:
     """statistics: what a tap is pooled to, as in TrainOptions."""
     logits = logits_of(graph)
-    found = graph.run(x, {*tensors, *shown, logits})
-    sums = {name: pooled_sums(graph.tensors[name], found[name], statistics) for name in tensors}
-    return Pooled(sums, found[logits], {name: found[name] for name in shown})
+    activations = graph.run(x, {*tensors, *shown, logits})
+    sums = {
+        name: pooled_sums(graph.tensors[name], activations[name], statistics) for name in tensors
+    }
+    return Pooled(sums, activations[logits], {name: activations[name] for name in shown})
 
 
 def pooled_in_chunks(

@@ -138,8 +138,8 @@ class Counter:
             self.twin, [place / "main.c"], includes, place, counted=True, compiled=objects
         )
         toolchain.run_program(command, place)
-        counts, stack, found = read_counted((place / COUNTS).read_bytes())
-        _check_same(found, expected)
+        counts, stack, scores = read_counted((place / COUNTS).read_bytes())
+        _check_same(scores, expected)
         return Price(
             flash_bytes, program.full.arena_bytes, int(stack.max()), round(float(counts.mean()))
         )
@@ -151,8 +151,8 @@ def _outputs(graph: Graph, end: End, inputs: NDArray[np.int8]) -> dict[str, NDAr
     return {name: values[tensor] for name, tensor in tensors.items()}
 
 
-def _check_same(found: Scored, expected: Scored) -> None:
-    for what, ours, theirs in zip(("answer", "score"), found, expected, strict=True):
+def _check_same(computed: Scored, expected: Scored) -> None:
+    for what, ours, theirs in zip(("answer", "score"), computed, expected, strict=True):
         if not np.array_equal(ours, theirs):
             raise CheckError(
                 f"the {what} in C is {ours.tolist()}, in numpy {theirs.tolist()}",

@@ -84,5 +84,5 @@ class Contents:
 
     def lack(self, kind: str) -> str:
         """Why nothing of a kind of stage is there."""
-        found = (words for stage, words in self.missing.items() if stage.split("/")[0] == kind)
-        return next(found, "")
+        reasons = (words for stage, words in self.missing.items() if stage.split("/")[0] == kind)
+        return next(reasons, "")

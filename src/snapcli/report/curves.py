@@ -37,32 +37,30 @@ def risk_coverage(source: Mapping[str, Any], looks: Looks) -> str:
 
 
 def _selective_tip(method: Mapping[str, Any]) -> str:
-    found = method["selective"].get("all") or next(iter(method["selective"].values()), None)
-    if found is None:
+    selective = method["selective"].get("all") or next(iter(method["selective"].values()), None)
+    if selective is None:
         return str(method["name"])
-    risk = value_of(found["risk_90"])
-    return (
-        f"{method['name']}\nrisk at 90 % coverage: {percent(risk)}\nAURC: {spoken(found['aurc'])}"
-    )
+    risk, aurc = percent(value_of(selective["risk_90"])), spoken(selective["aurc"])
+    return f"{method['name']}\nrisk at 90 % coverage: {risk}\nAURC: {aurc}"
 
 
 def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks) -> str:
     """figure: auroc or aupr of errors, mean over the types of a severity."""
     lines, severities = [], severities_of(source)
     for method in drawn(source):
-        found = [
+        figures = [
             (s, method["by_severity"][s][figure])
             for s in severities
             if s in method["by_severity"] and value_of(method["by_severity"][s][figure]) is not None
         ]
-        if not found:
+        if not figures:
             continue
         name = method["name"]
-        points = [(float(severities.index(s)), float(value_of(f) or 0.0)) for s, f in found]
-        tip = [name, *(f"{severity_word(s)}: {spoken(f)}" for s, f in found)]
+        points = [(float(severities.index(s)), float(value_of(f) or 0.0)) for s, f in figures]
+        tip = [name, *(f"{severity_word(s)}: {spoken(f)}" for s, f in figures)]
         band = [
             (float(severities.index(s)), *between)
-            for s, f in found
+            for s, f in figures
             if (between := bounds(f)) is not None and name in (our_name(source), BASE)
         ]
         lines.append(Line(name, looks(name), points, "\n".join(tip), band, dots=True))
@@ -86,8 +84,8 @@ def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks
 
 def severities_of(source: Mapping[str, Any]) -> list[str]:
     """Those of types that have a scale, mildest first."""
-    found = dict.fromkeys(s for m in drawn(source) for s in m["by_severity"])
-    return sorted(s for s in found if s != UNGRADED)
+    severities = dict.fromkeys(s for m in drawn(source) for s in m["by_severity"])
+    return sorted(s for s in severities if s != UNGRADED)
 
 
 def severity_word(severity: str) -> str:

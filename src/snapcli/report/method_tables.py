@@ -37,7 +37,7 @@ def tables(source: Json, looks: Looks) -> list[tuple[str, str, str]]:
         _type,
         _tuning,
     )
-    return [found for make in made if (found := make(source, looks)) is not None]
+    return [table for make in made if (table := make(source, looks)) is not None]
 
 
 def _table(source: Json, looks: Looks, title: str, columns: Sequence[Column], cells: Cells) -> str:
@@ -81,8 +81,8 @@ def _errors(source: Json, looks: Looks) -> tuple[str, str, str] | None:
     columns += [Column(t, better, group) for _, group in parts for _, t, better in _FOUND]
 
     def cells(method: Json) -> list[Any]:
-        found = [_get(method["errors"], part, key) for part, _ in parts for key, _, _ in _FOUND]
-        return [method["accuracy"], *found]
+        figures = [_get(method["errors"], part, key) for part, _ in parts for key, _, _ in _FOUND]
+        return [method["accuracy"], *figures]
 
     words = (
         "Positive class: a wrong answer. Pooled: clean and corrupted data together, one half of "

@@ -21,8 +21,8 @@ def drawn(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The methods that pictures show: those that ran, max-probability and ours last, above the
     others. Of our variants only one: tables have all."""
     last = (BASE, our_name(source))
-    found = [m for m in source["methods"] if m["status"] == "done"]
-    kept = [m for m in found if m["name"] in last or not is_ours(m["name"])]
+    done = [m for m in source["methods"] if m["status"] == "done"]
+    kept = [m for m in done if m["name"] in last or not is_ours(m["name"])]
     return sorted(kept, key=lambda m: last.index(m["name"]) if m["name"] in last else -1)
 
 
@@ -33,14 +33,14 @@ def our_name(source: Mapping[str, Any]) -> str | None:
 
 
 def named(source: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
-    found = (m for m in source["methods"] if m["name"] == name and m["status"] == "done")
-    return next(found, None)
+    matches = (m for m in source["methods"] if m["name"] == name and m["status"] == "done")
+    return next(matches, None)
 
 
 def pair(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Ours and max-probability, those of the two that ran."""
-    found = (named(source, name) for name in (our_name(source), BASE))
-    return [method for method in found if method is not None]
+    methods = (named(source, name) for name in (our_name(source), BASE))
+    return [method for method in methods if method is not None]
 
 
 class Looks:

@@ -32,7 +32,7 @@ def headlines(gains: Mapping[str, Any]) -> dict[str, Any]:
 
 def outcomes(gains: Mapping[str, Any]) -> dict[str, list[str]]:
     """{outcome: figures}, in the order of the report."""
-    found: dict[str, list[str]] = {word: [] for word in (WINS, TIES, LOSES, UNDEFINED)}
+    by_outcome: dict[str, list[str]] = {word: [] for word in (WINS, TIES, LOSES, UNDEFINED)}
     for key, gain in gains.items():
-        found[outcome(gain)].append(key)
-    return found
+        by_outcome[outcome(gain)].append(key)
+    return by_outcome

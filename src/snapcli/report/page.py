@@ -278,14 +278,14 @@ def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str
     figures = [_lane(view, m, looks, name, m is lanes[0]) for m in lanes]
     seen = len([m for m in lanes if m in pair(source)]) or 1
     rest = figures[seen:]
-    found = tag("p", text(words), class_="words") + "".join(figures[:seen])
+    markup = tag("p", text(words), class_="words") + "".join(figures[:seen])
     if rest:
         title = tag(
             "summary",
             text("The other method" if len(rest) == 1 else f"The other {len(rest)} methods"),
         )
-        found += tag("details", title, *rest)
-    return found
+        markup += tag("details", title, *rest)
+    return markup
 
 
 def _lane(
@@ -307,7 +307,7 @@ def _lane(
 
 
 def _device(contents: Contents) -> str:
-    found = []
+    parts = []
     for target, stream in contents.streams.items():
         report = stream.report
         frames = report["frames"]
@@ -317,8 +317,8 @@ def _device(contents: Contents) -> str:
             f"bit as the integer reference, {percent(report['abstained'] / frames)} refused."
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
-        found.append(_figure(picture, f"Played through {target}", words, wide=True))
-    return "".join(found)
+        parts.append(_figure(picture, f"Played through {target}", words, wide=True))
+    return "".join(parts)
 
 
 def _severity(source: Mapping[str, Any], looks: Looks) -> str:
@@ -373,7 +373,7 @@ def _taps(contents: Contents) -> str:
 
 
 def _cost(contents: Contents) -> str:
-    found = []
+    parts = []
     for target, bench in contents.benches.items():
         what = f"{bench['counter']} of one inference on {bench['part']}"
         figures = (
@@ -381,22 +381,22 @@ def _cost(contents: Contents) -> str:
             _figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
             _figure(bars.by_step(bench), f"{target}: by layer", "The most expensive ones."),
         )
-        found.append(_grid(*figures))
+        parts.append(_grid(*figures))
     for target, size in contents.sizes.items():
         if target not in contents.benches:
-            found.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
+            parts.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
     for target, arena in contents.arenas.items():
         words = (
             f"{kilobytes(arena.arena_bytes)}, kernels {arena.kernels}. A box is a buffer: as wide "
             "as it lives, as high as it is large."
         )
-        found.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
+        parts.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
     if contents.cost is not None:
         words = "Each method compiled from the same backbone by the same compiler."
-        found.append(tag("h3", "What each method costs"))
-        found.append(tag("p", text(words), class_="words"))
-        found += cost_tables(contents.cost)
-    return "".join(found)
+        parts.append(tag("h3", "What each method costs"))
+        parts.append(tag("p", text(words), class_="words"))
+        parts += cost_tables(contents.cost)
+    return "".join(parts)
 
 
 def _tables(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
@@ -405,19 +405,19 @@ def _tables(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
         "95 % interval. Bold: the best value, which others may equal within their intervals. "
         "Click a heading to sort."
     )
-    found = [tag("p", text(note), class_="words")]
+    parts = [tag("p", text(note), class_="words")]
     for title, words, markup in tables(source, looks):
-        found += [tag("h3", text(title)), tag("p", text(words), class_="words"), markup]
-    return "".join(found)
+        parts += [tag("h3", text(title)), tag("p", text(words), class_="words"), markup]
+    return "".join(parts)
 
 
 def _sources(contents: Contents) -> str:
     if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
         return ""
     words = "The same figure by the float model, the integer reference and the device."
-    found = tag("p", text(words), class_="words")
-    found += source_table(contents.evaluation, Looks.of(contents.evaluation))
-    return found
+    markup = tag("p", text(words), class_="words")
+    markup += source_table(contents.evaluation, Looks.of(contents.evaluation))
+    return markup
 
 
 def _ablations(contents: Contents) -> str:
@@ -434,7 +434,7 @@ def _made(contents: Contents) -> str:
     for made in contents.made:
         by_command.setdefault(made.command, []).append(made.stage)
     commands = "\n".join(f"{c}  # {', '.join(stages)}" for c, stages in by_command.items())
-    found = [
+    parts = [
         tag("h3", "Commands"),
         tag("pre", tag("code", text(commands))),
         tag("h3", "Versions"),
@@ -444,8 +444,8 @@ def _made(contents: Contents) -> str:
     ]
     if contents.recipe:
         recipe = tag("pre", tag("code", text(contents.recipe)))
-        found.append(tag("details", tag("summary", "config.toml"), recipe))
-    return "".join(found)
+        parts.append(tag("details", tag("summary", "config.toml"), recipe))
+    return "".join(parts)
 
 
 def _versions(made: Sequence[StageRecord]) -> str:

@@ -51,14 +51,14 @@ def by_type(source: Mapping[str, Any], looks: Looks) -> str:
     """AUROC of errors for each corruption type: ours and max-probability with intervals, all
     others as small marks."""
     types = sorted({t for m in drawn(source) for t in m["by_type"]})
-    found = [value_of(m["by_type"][t]["auroc"]) for m in drawn(source) for t in m["by_type"]]
+    values = [value_of(m["by_type"][t]["auroc"]) for m in drawn(source) for t in m["by_type"]]
     edges = [
         e
         for m in pair(source)
         for t in m["by_type"]
         for e in bounds(m["by_type"][t]["auroc"]) or ()
     ]
-    low, high = around([v for v in found if v is not None] + edges, least=0.1)
+    low, high = around([v for v in values if v is not None] + edges, least=0.1)
     at = Scale(max(low, 0.0), min(high, 1.0), _NAMES, WIDTH - RIGHT)
     height = 30 + _ROW * len(types)
     parts = []

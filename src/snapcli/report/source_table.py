@@ -35,7 +35,7 @@ def source_table(evaluation: Mapping[str, Any], looks: Looks) -> str:
 
 
 def _figure(method: Mapping[str, Any] | None, where: tuple[str, ...]) -> Any:
-    found: Any = method if method and method["status"] == "done" else None
+    value: Any = method if method and method["status"] == "done" else None
     for key in where:
-        found = found.get(key) if found is not None else None
-    return found
+        value = value.get(key) if value is not None else None
+    return value

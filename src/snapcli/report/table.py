@@ -69,8 +69,8 @@ def _heading(column: Column) -> str:
 
 
 def _best(index: int, column: Column, rows: Sequence[Row]) -> float | None:
-    found = [value_of(row.cells[index]) for row in rows if not row.why]
-    numbers = [v for v in found if isinstance(v, int | float)]
+    values = [value_of(row.cells[index]) for row in rows if not row.why]
+    numbers = [v for v in values if isinstance(v, int | float)]
     if not column.better or column.is_gain or len(set(numbers)) < 2:
         return None
     return max(numbers) if column.better == HIGHER else min(numbers)

@@ -45,15 +45,15 @@ def first_alarms(
 ) -> list[int | None]:
     """Of each event the first frame, to a group's precision, in which there was an alarm."""
     group = _group(frames, len(alarms))
-    found: list[int | None] = []
+    alarms_at: list[int | None] = []
     for onset, offset in events:
         inside = (
             max(i * group, onset)
             for i in range(onset // group, min(-(-offset // group), len(alarms)))
             if alarms[i]
         )
-        found.append(next(inside, None))
-    return found
+        alarms_at.append(next(inside, None))
+    return alarms_at
 
 
 def _group(frames: int, groups: int) -> int:
@@ -172,8 +172,8 @@ def _alarms(lane: Lane, across: Scale, group: int, y: float) -> str:
 def _delays(view: Mapping[str, Any], lane: Lane, across: Scale, frames: int) -> list[str]:
     """Above every event: how long its first alarm took."""
     parts = []
-    found = first_alarms(lane.alarms, view["events"], frames)
-    for (onset, offset), alarm in zip(view["events"], found, strict=True):
+    first = first_alarms(lane.alarms, view["events"], frames)
+    for (onset, offset), alarm in zip(view["events"], first, strict=True):
         x = across((onset + offset) / 2)
         if alarm is None:
             parts.append(label(x, _TOP - 8, "missed", "middle", "missed"))

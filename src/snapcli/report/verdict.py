@@ -74,18 +74,18 @@ def _our_gains(contents: Contents) -> Mapping[str, Any]:
 
 
 def _comparison(contents: Contents) -> str:
-    found = outcomes(_our_gains(contents))
-    judged = sum(len(found[word]) for word in (WINS, TIES, LOSES))
-    if not found[WINS] and not found[LOSES]:
+    by_outcome = outcomes(_our_gains(contents))
+    judged = sum(len(by_outcome[word]) for word in (WINS, TIES, LOSES))
+    if not by_outcome[WINS] and not by_outcome[LOSES]:
         return f"cannot be told from {BASE} on any of {plural(judged, 'figure')}"
-    if not found[LOSES]:
-        said = f"beats {BASE} on {len(found[WINS])} of {plural(judged, 'figure')}"
-        return f"{said}, losing on none" if found[TIES] else said
-    if not found[WINS]:
-        return f"loses to {BASE} on {len(found[LOSES])} of {plural(judged, 'figure')}"
+    if not by_outcome[LOSES]:
+        said = f"beats {BASE} on {len(by_outcome[WINS])} of {plural(judged, 'figure')}"
+        return f"{said}, losing on none" if by_outcome[TIES] else said
+    if not by_outcome[WINS]:
+        return f"loses to {BASE} on {len(by_outcome[LOSES])} of {plural(judged, 'figure')}"
     return (
-        f"beats {BASE} on {len(found[WINS])} of {plural(judged, 'figure')}, "
-        f"but loses on {len(found[LOSES])}"
+        f"beats {BASE} on {len(by_outcome[WINS])} of {plural(judged, 'figure')}, "
+        f"but loses on {len(by_outcome[LOSES])}"
     )
 
 
@@ -135,17 +135,17 @@ def _better(contents: Contents) -> Statement:
     gains = _our_gains(contents)
     if not gains:
         return _better_without_intervals(question, contents)
-    found = outcomes(gains)
-    tally = [f"{word} {len(found[word])}" for word in (WINS, TIES, LOSES) if found[word]]
+    by_outcome = outcomes(gains)
+    tally = [f"{word} {len(by_outcome[word])}" for word in (WINS, TIES, LOSES) if by_outcome[word]]
     words = [f"{figure_words(key)} {_gained(gains[key])}." for key in list(gains)[:_SPOKEN]]
-    if found[LOSES]:
-        worse = [f"{figure_words(key)} {signed(value_of(gains[key]))}" for key in found[LOSES]]
+    if by_outcome[LOSES]:
+        worse = [f"{figure_words(key)} {signed(value_of(gains[key]))}" for key in by_outcome[LOSES]]
         words.append(f"Worse: {'; '.join(worse)}.")
     words = [word[:1].upper() + word[1:] for word in words]
     tone = "plain"
-    if found[WINS] and not found[LOSES]:
+    if by_outcome[WINS] and not by_outcome[LOSES]:
         tone = "good"
-    elif found[LOSES] and not found[WINS]:
+    elif by_outcome[LOSES] and not by_outcome[WINS]:
         tone = "bad"
     return Statement(question, tone, ", ".join(tally), " ".join(words))
 

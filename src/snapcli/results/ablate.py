@@ -89,25 +89,25 @@ def _cells(kind: str, row: AblationFigures) -> Mapping[Column, Any]:
     errors, events = row.figures.errors, row.figures.events
     assert errors is not None
     price = row.price
-    found: dict[Column, Any] = {Column("configuration"): row.name}
+    cells: dict[Column, Any] = {Column("configuration"): row.name}
     if kind == "mode":
-        found[Column("accuracy", _HIGHER)] = row.figures.accuracy
-    found |= {
+        cells[Column("accuracy", _HIGHER)] = row.figures.accuracy
+    cells |= {
         Column("pooled AUROC", _HIGHER): errors.pooled.auroc,
         Column("per cell", _HIGHER): errors.per_cell.auroc,
         Column("clean", _HIGHER): errors.clean.auroc,
         Column("event AUPRC", _HIGHER): events.auprc if events else None,
     }
     if kind not in HEADS_VARY:
-        found[Column("delay", _LOWER)] = events.delay if events else None
-        found[Column("risk at 90 %", _LOWER)] = row.figures.selective["all"].risk_90
+        cells[Column("delay", _LOWER)] = events.delay if events else None
+        cells[Column("risk at 90 %", _LOWER)] = row.figures.selective["all"].risk_90
     for name, ood in row.figures.ood.items():
-        found[Column(f"OOD {name}", _HIGHER)] = ood.auroc
-    found[Column("gain", _HIGHER)] = row.gain
+        cells[Column(f"OOD {name}", _HIGHER)] = ood.auroc
+    cells[Column("gain", _HIGHER)] = row.gain
     if kind in HEADS_VARY:
-        found[Column("by S alone", _HIGHER)] = row.surprise
-        found[Column("gain of S", _HIGHER)] = row.surprise_gain
-    return found | {
+        cells[Column("by S alone", _HIGHER)] = row.surprise
+        cells[Column("gain of S", _HIGHER)] = row.surprise_gain
+    return cells | {
         Column("flash, B", _LOWER): row.flash_bytes,
         Column("RAM, B", _LOWER): price.ram_bytes if price else None,
         Column("instructions", _LOWER): price.instructions if price else None,

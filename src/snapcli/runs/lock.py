@@ -140,8 +140,8 @@ def _told(file: IO[Any]) -> str:
     """Whoever wrote the file; it is data, and may be half written."""
     try:
         file.seek(0)
-        found = json.loads(file.read(4096))
-        pid, host, command = int(found["pid"]), str(found["host"]), str(found["command"])
+        holder = json.loads(file.read(4096))
+        pid, host, command = int(holder["pid"]), str(holder["host"]), str(holder["command"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"
     place = "" if host == socket.gethostname() else f" on {shown(host)}"

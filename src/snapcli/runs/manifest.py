@@ -34,8 +34,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 def read_manifest(root: Path) -> Manifest:
     path = root / MANIFEST
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _BYTES_MAX:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _BYTES_MAX:
             raise ValueError("it is a link, no file, or too large")
         manifest = json.loads(path.read_text())
         schema = manifest["schema"]

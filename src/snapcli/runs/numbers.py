@@ -7,5 +7,5 @@ from pathlib import Path
 def next_number(folder: Path, prefix: str, suffix: str = "") -> int:
     """One more than the largest NNN among <prefix>-NNN<suffix> in the folder."""
     pattern = re.compile(re.escape(prefix) + r"-(\d+)" + re.escape(suffix))
-    found = (pattern.fullmatch(p.name) for p in folder.iterdir())
-    return max((int(f.group(1)) for f in found if f), default=0) + 1
+    matches = (pattern.fullmatch(p.name) for p in folder.iterdir())
+    return max((int(f.group(1)) for f in matches if f), default=0) + 1

@@ -96,8 +96,8 @@ class Run:
 
     def record(self, stage: str) -> Record | None:
         """What the manifest says of a stage (for example `train` or `bench/qemu-m4`)."""
-        found = self._manifest["stages"].get(stage)
-        return dict(found) if found else None
+        known = self._manifest["stages"].get(stage)
+        return dict(known) if known else None
 
     def records(self) -> dict[str, Record]:
         return dict(self._manifest["stages"])
@@ -360,8 +360,8 @@ class Run:
             settled(temporary, final, self._is_recorded(stage, record["outputs"]))
 
     def _is_recorded(self, stage: str, outputs: dict[str, str]) -> bool:
-        found = read_manifest(self.root)["stages"].get(stage)
-        return found is not None and found["outputs"] == outputs
+        record = read_manifest(self.root)["stages"].get(stage)
+        return record is not None and record["outputs"] == outputs
 
     def add_json(self, stage: str, after: tuple[str, ...], value: Any) -> Path:
         """<stage>-NNN.json with the next free number; earlier ones stay."""

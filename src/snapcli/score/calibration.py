@@ -162,8 +162,8 @@ def _plain_errors(
     dev: Conditions, test: Conditions, score: Callable[[Condition], Array]
 ) -> ErrorDetection:
     """Error detection by what nothing was fitted for, on the pools that maps are judged on."""
-    found = turns(dev.types(), test.types())
-    return error_detection([test.pool(turn.judged, score) for turn in found])
+    parts = turns(dev.types(), test.types())
+    return error_detection([test.pool(turn.judged, score) for turn in parts])
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def choose_threshold(
     if rule == "budget":
         return ThresholdChoice(threshold_by_budget(everything, target))
     wrong = np.concatenate([dev.clean.wrong, *(c.wrong for c in dev.corrupted.values())])
-    found = threshold_by_youden if rule == "youden" else threshold_by_f1
-    return ThresholdChoice(found(everything, wrong))
+    rule_of = threshold_by_youden if rule == "youden" else threshold_by_f1
+    return ThresholdChoice(rule_of(everything, wrong))
 
 
 def evaluate(

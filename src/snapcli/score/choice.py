@@ -64,9 +64,9 @@ def choose_kind(
     return taken, f"The simplest within {MARGIN} of the best, {best}: {told(taken)}.{note}"
 
 
-def _change(found: Detection, reference: Detection) -> float:
+def _change(detection: Detection, reference: Detection) -> float:
     """Of the AUROC; where it is undefined there is nothing to gain or to lose."""
-    change = found.auroc - reference.auroc
+    change = detection.auroc - reference.auroc
     return 0.0 if math.isnan(change) else change
 
 

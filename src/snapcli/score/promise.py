@@ -53,7 +53,7 @@ def threshold_by_risk(seen: Cell, held_out: Cell, target: float) -> tuple[float,
     """
     least = least_examples(target)
     candidates = _candidates(seen, least, target)
-    found, best = None, 1.0
+    choice, best = None, 1.0
     for threshold in candidates:
         accepted = held_out.score < threshold
         n, count = int(accepted.sum()), int(held_out.wrong[accepted].sum())
@@ -63,10 +63,10 @@ def threshold_by_risk(seen: Cell, held_out: Cell, target: float) -> tuple[float,
         best = min(best, bound)
         if bound > target:
             break
-        found = float(threshold), Promise("risk", target, CONFIDENCE, n, count, bound)
-    if found is None:
+        choice = float(threshold), Promise("risk", target, CONFIDENCE, n, count, bound)
+    if choice is None:
         raise _refusal("risk", "clean dev examples", len(held_out.wrong), target, best)
-    return found
+    return choice
 
 
 def _candidates(seen: Cell, least: int, target: float) -> Array:
@@ -88,17 +88,17 @@ def threshold_by_false_alarm(seen: Cell, held_out: Cell, target: float) -> tuple
     Candidates go down from refusing nobody, by the values of the correct examples seen.
     """
     correct = held_out.score[~held_out.wrong]
-    n, found = len(correct), None
+    n, choice = len(correct), None
     for threshold in (NEVER, *np.unique(seen.score[~seen.wrong])[::-1]):
         count = int(np.sum(correct >= threshold))
         bound = upper_bound(count, n)
         if bound > target:
             break
-        found = float(threshold), Promise("false-alarm", target, CONFIDENCE, n, count, bound)
-    if found is None:
+        choice = float(threshold), Promise("false-alarm", target, CONFIDENCE, n, count, bound)
+    if choice is None:
         best = upper_bound(0, n)
         raise _refusal("false-alarm rate", "correct clean dev examples", n, target, best)
-    return found
+    return choice
 
 
 def _refusal(what: str, examples: str, n: int, target: float, best: float) -> CheckError:

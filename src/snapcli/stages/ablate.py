@@ -97,8 +97,8 @@ def _ablate(
                 judging.judge(_in_mode(run, row, known, dataset, on_progress), [row])
         else:
             judging.judge(refit(run, dataset, [row.heads or known.own for row in rows]), rows)
-    found = tuple(judging.found[row.name] for row in rows)
-    columns, cells = table(options.kind, found)
+    judged = tuple(judging.figures[row.name] for row in rows)
+    columns, cells = table(options.kind, judged)
     report = AblateReport(
         schema=SCHEMA,
         run=run.name,
@@ -114,7 +114,7 @@ def _ablate(
         streams=options.streams,
         columns=columns,
         rows=cells,
-        judged=found,
+        judged=judged,
     )
     stages = (*origin.float_stages, *origin.deployed().stages)
     with run.write(f"ablate/{options.kind}", after=stages) as out:
@@ -181,7 +181,7 @@ def _reference_first(row: Configuration) -> bool:
 
 
 class _Judging:
-    """found: {configuration: what was found of it}."""
+    """figures: {configuration: what it reached}."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class _Judging:
     ) -> None:
         self._options, self._evaluation, self._counter = options, evaluation, counter
         self._calibration, self._own, self._on_progress = calibration, own, on_progress
-        self.found: dict[str, AblationFigures] = {}
+        self.figures: dict[str, AblationFigures] = {}
         self._reference: tuple[Samples, Sample | None] | None = None
 
     def judge(self, fitter: Refit, rows: Rows) -> None:
@@ -211,15 +211,15 @@ class _Judging:
         judge = Judge(seen, self._options.replicates)
         for i, row in enumerate(sorted(rows, key=_reference_first)):
             self._on_progress(i, len(rows), f"configurations judged: {row.name}")
-            self.found[row.name] = self._judged(row, judge, network.alone(_set_of(row)))
+            self.figures[row.name] = self._judged(row, judge, network.alone(_set_of(row)))
 
     def _heads(self, fitter: Refit, rows: Rows) -> dict[str, Heads]:
-        found: dict[str, Heads] = {}
+        sets: dict[str, Heads] = {}
         for i, row in enumerate(rows):
             self._on_progress(i, len(rows), f"heads fitted: {row.name}")
-            if _set_of(row) not in found:
-                found[_set_of(row)] = self._fitted(fitter, row)
-        return found
+            if _set_of(row) not in sets:
+                sets[_set_of(row)] = self._fitted(fitter, row)
+        return sets
 
     def _fitted(self, fitter: Refit, row: Configuration) -> Heads:
         spec = row.heads or self._own

@@ -114,7 +114,7 @@ def attach(
     if options.taps == AUTO:
         choice = choose_taps(every, dev, prices, options.max_overhead)
     body = candidates.body(choice.chosen)
-    kept = {key: found.take(choice.chosen) for key, found in scores.items()}
+    kept = {key: scored.take(choice.chosen) for key, scored in scores.items()}
     decision, calibrated = decide(run.name, body, kept, evaluation, recipe.calibrate)
     cost = prices.of(every, list(choice.chosen))
     means = kept[_clean("dev")].surprisal_q16.mean(axis=0) / ONE_Q16
@@ -275,24 +275,24 @@ def _fitted(
 
 
 def _scored(candidates: Candidates, evaluation: Evaluation, watched: _Watched) -> Scores:
-    found = {}
+    scores = {}
     for key, x in evaluation.each():
         parts = []
         for done, part in in_chunks(candidates.score, candidates.graph.quantize(x)):
             parts.append(part)
             watched.at(done, f"examples scored, {key.condition}")
         watched.passed(len(x))
-        found[key] = CandidateScores.concatenate(parts)
-    return found
+        scores[key] = CandidateScores.concatenate(parts)
+    return scores
 
 
 def _dev_scores(body: Body, scores: Scores, evaluation: Evaluation) -> DevScores:
     scale = np.float64(body.graph.tensors[logits_of(body.graph)].scale)
-    dev = {key: found for key, found in scores.items() if key.split == "dev"}
+    dev = {key: scored for key, scored in scores.items() if key.split == "dev"}
     return DevScores(
         evaluation,
-        {key: found.surprisal_q16 / ONE_Q16 for key, found in dev.items()},
-        {key: found.logits * scale for key, found in dev.items()},
+        {key: scored.surprisal_q16 / ONE_Q16 for key, scored in dev.items()},
+        {key: scored.logits * scale for key, scored in dev.items()},
     )
 
 

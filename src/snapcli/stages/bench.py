@@ -209,10 +209,10 @@ def _inputs(run: Run, count: int, firmware: Firmware) -> NDArray[np.int8]:
     ends = np.cumsum([len(evaluation.rows(key)) for key in keys])
     order = np.random.default_rng(_SAMPLE_SEED).permutation(ends[-1])
     chosen = np.resize(order, count)
-    found = np.empty((count, *tensor.shape), np.int8)
+    inputs = np.empty((count, *tensor.shape), np.int8)
     for key, end in zip(keys, ends, strict=True):
         first = end - len(evaluation.rows(key))
         mine = np.flatnonzero((chosen >= first) & (chosen < end))
         if len(mine):
-            found[mine] = tensor.quantize(evaluation.inputs(key)[chosen[mine] - first])
-    return found
+            inputs[mine] = tensor.quantize(evaluation.inputs(key)[chosen[mine] - first])
+    return inputs

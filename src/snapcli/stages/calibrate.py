@@ -50,15 +50,15 @@ def calibrate(
     if options.third == MAHALANOBIS:
         examples = class_examples(evaluation.dataset)
         x = evaluation.dataset.front_end(examples.x)
-        found = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
-        measure = fit_mahalanobis(found[heads[-1].after].astype(np.float64), examples.y)
+        activations = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
+        measure = fit_mahalanobis(activations[heads[-1].after].astype(np.float64), examples.y)
     done, total = 0, evaluation.examples
     for key, x in evaluation.each():
-        found = pooled_activations(model, x, tapped_blocks(heads), recipe.train.statistics)
-        logits_of[key] = found["logits"].astype(np.float64)
-        surprisal_of[key] = surprisals(heads, found)
+        activations = pooled_activations(model, x, tapped_blocks(heads), recipe.train.statistics)
+        logits_of[key] = activations["logits"].astype(np.float64)
+        surprisal_of[key] = surprisals(heads, activations)
         if measure:
-            third_of[key] = log_of(measure.distance(found[heads[-1].after]))
+            third_of[key] = log_of(measure.distance(activations[heads[-1].after]))
         done += len(x)
         on_progress(done, total, f"examples scored, {key.condition}")
 

@@ -78,12 +78,12 @@ class Gate:
 
     def is_broken(self, change: Change) -> bool:
         assert change.change is not None
-        found = change.change
+        amount = change.change
         if self.percent:
             # Any change of nothing is more than any share of it.
-            endless = math.copysign(math.inf, found) if found else 0.0
-            found = endless if change.percent is None else change.percent
-        return self.sign * found > self.sign * self.amount
+            endless = math.copysign(math.inf, amount) if amount else 0.0
+            amount = endless if change.percent is None else change.percent
+        return self.sign * amount > self.sign * self.amount
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def compare(a: Run, b: Run, gates: Sequence[str] = ()) -> CompareReport:
         notes.append(apart)
         first, second = ([f for f in side if f.stage != _EVAL] for side in (first, second))
     changes = changes_between(first, second)
-    broken = [found for gate in wanted for found in check(gate, changes, (a, b), notes)]
+    broken = [broken_gate for gate in wanted for broken_gate in check(gate, changes, (a, b), notes)]
     return CompareReport(a.name, b.name, tuple(changes), tuple(gates), tuple(broken), tuple(notes))
 
 
@@ -144,13 +144,13 @@ def _evaluated_otherwise(a: Run, b: Run) -> str:
 
 
 def parse_gate(text: str) -> Gate:
-    found = _GATE.fullmatch(text)
-    if found is None:
+    match = _GATE.fullmatch(text)
+    if match is None:
         raise UsageError(
             f"'{text}' is no gate",
             "Write FIGURE>+CHANGE or FIGURE<-CHANGE, for example 'flash>+2%' or 'accuracy<-0.01'.",
         )
-    figure, side, sign, amount, percent = found.groups()
+    figure, side, sign, amount, percent = match.groups()
     change = float(amount) * (1 if sign == "+" else -1)
     return Gate(text.strip(), figure, 1 if side == ">" else -1, change, bool(percent))
 
@@ -232,11 +232,11 @@ def _change(a: Figure | None, b: Figure | None) -> Change:
 
 def figures_of(run: Run) -> list[Figure]:
     """All that is up to date."""
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for stage in run.records():
         if _is_measured(run, stage) and run.state(stage).status == "done":
-            found += [replace(figure, stage=stage) for figure in _figures(run, stage)]
-    return found
+            figures += [replace(figure, stage=stage) for figure in _figures(run, stage)]
+    return figures
 
 
 def _is_measured(run: Run, stage: str) -> bool:

@@ -51,8 +51,8 @@ def cost(
     targets = [load_target(name) for name in dict.fromkeys(options.targets)]
     names = chosen(options.methods) if options.methods else _USUAL
     origin = origin_of(run)
-    found = origin.deployed()
-    monitor = found.monitor
+    deployment = origin.deployed()
+    monitor = deployment.monitor
     dataset = origin.dataset(on_progress)
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     inputs = dev_inputs(tensor, dataset, _COUNTED)
@@ -70,7 +70,7 @@ def cost(
                 rows.append(_row(method, price, plain, target, around))
         costs.append(_target_cost(target, counter.twin.name, around, tuple(rows)))
     report = CostReport(SCHEMA, run.name, options.kernels, len(inputs), tuple(costs))
-    stages = (*origin.float_stages, *found.stages)
+    stages = (*origin.float_stages, *deployment.stages)
     with run.write("cost", after=stages) as out:
         write_json(out / COST_FILE, asdict(report))
     on_progress(total, total, "compiled and counted")
@@ -112,7 +112,7 @@ def _contenders(
         method.fit(*fitting)
         return row.form(method, given)
 
-    found = [_Contender(BACKBONE, "the class", (given.graph, answer_end(given.logits)))]
+    contenders = [_Contender(BACKBONE, "the class", (given.graph, answer_end(given.logits)))]
     for i, name in enumerate(names):
         on_progress(i, len(names), f"methods fitted: {name}")
         row = TABLE[name]
@@ -121,8 +121,10 @@ def _contenders(
         except SnapError as error:
             built = error.message
         why = built if isinstance(built, str) else ""
-        found.append(_Contender(name, row.score, None if isinstance(built, str) else built, why))
-    return found
+        contenders.append(
+            _Contender(name, row.score, None if isinstance(built, str) else built, why)
+        )
+    return contenders
 
 
 def _row(

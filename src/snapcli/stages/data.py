@@ -139,8 +139,8 @@ def info(options: TrainOptions, on_progress: OnProgress = silent) -> InfoReport:
     dataset = load_dataset(options, on_progress)
     counts = {}
     for name in ("train", "dev", "test"):
-        found = np.bincount(dataset.split(name).y, minlength=len(dataset.class_names))
-        counts[name] = dict(zip(dataset.class_names, found.tolist(), strict=True))
+        per_class = np.bincount(dataset.split(name).y, minlength=len(dataset.class_names))
+        counts[name] = dict(zip(dataset.class_names, per_class.tolist(), strict=True))
     return InfoReport(
         schema=SCHEMA,
         name=dataset.name,

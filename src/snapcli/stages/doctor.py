@@ -84,17 +84,19 @@ def _tool(name: str, needed_for: str) -> Check:
 
 def _newlib() -> Check:
     remedy = "sudo apt-get install libnewlib-arm-none-eabi"
-    found = toolchain.newlib()
-    return Check("newlib (nano)", "present" if found else None, "flash", None if found else remedy)
+    newlib = toolchain.newlib()
+    return Check(
+        "newlib (nano)", "present" if newlib else None, "flash", None if newlib else remedy
+    )
 
 
 def _cmsis_nn() -> Check:
-    found = cached_cmsis_nn() is not None
+    is_cached = cached_cmsis_nn() is not None
     return Check(
         CMSIS_NN,
-        CMSIS_NN_VERSION if found else None,
+        CMSIS_NN_VERSION if is_cached else None,
         "export-c --kernels cmsis-nn",
-        None if found else "snap kernels fetch",
+        None if is_cached else "snap kernels fetch",
         optional=True,
     )
 
@@ -104,9 +106,9 @@ def _flashers() -> Check:
     needed_for = "flash on a board"
     tools = [_package("pyocd", needed_for, "")]
     tools += [_tool(name, needed_for) for name in (toolchain.OPENOCD, toolchain.ST_FLASH)]
-    found = [f"{tool.name} {tool.version}" for tool in tools if tool.version]
-    remedy = None if found else install_command("[flash]")
-    return Check("flashers", ", ".join([*found, "drive"]), needed_for, remedy, optional=True)
+    versions = [f"{tool.name} {tool.version}" for tool in tools if tool.version]
+    remedy = None if versions else install_command("[flash]")
+    return Check("flashers", ", ".join([*versions, "drive"]), needed_for, remedy, optional=True)
 
 
 def _probes() -> Check:

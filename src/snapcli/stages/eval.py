@@ -87,8 +87,8 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
     for source in _sources(run, options.on):
         earlier = report.sources.get(source)
         for now in table.source(source):
-            found = {**report.sources, source: _merged(now, earlier)}
-            kept = {name: found[name] for name in SOURCES if name in found}
+            sources = {**report.sources, source: _merged(now, earlier)}
+            kept = {name: sources[name] for name in SOURCES if name in sources}
             report = replace(report, sources=kept)
             with run.write(STAGE, after=_after(run, report.sources)) as out:
                 write_json(out / FILE, asdict(report))
@@ -153,7 +153,7 @@ def _after(run: Run, sources: Mapping[str, SourceFigures]) -> tuple[str, ...]:
         stages += origin.deployed().stages
     stream = played_stream(run)
     stages += [stream] if DEVICE in sources and stream else []
-    methods = (m for found in sources.values() for m in found.methods)
+    methods = (m for figures in sources.values() for m in figures.methods)
     stages += [f"variants/{m.name}" for m in methods if m.kind == TRAINED and m.status == "done"]
     return tuple(dict.fromkeys(stages))
 
@@ -319,11 +319,11 @@ def _accuracy(evidence: Evidence) -> dict[str, float]:
         batch = evidence.conditions[key]
         return float(np.mean(batch.logits.argmax(axis=-1) == batch.y))
 
-    found = {"clean": right(Key("test", "clean"))}
+    accuracy = {"clean": right(Key("test", "clean"))}
     for severity in sorted({key.severity for key in evidence.cells}):
         cells = [right(key) for key in evidence.cells if key.severity == severity]
-        found[str(severity)] = float(np.mean(cells))
-    return found
+        accuracy[str(severity)] = float(np.mean(cells))
+    return accuracy
 
 
 def _correlation(evidence: Evidence, options: CalibrateOptions) -> tuple[tuple[float, ...], ...]:

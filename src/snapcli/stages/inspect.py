@@ -62,7 +62,7 @@ def inspect(model: Path) -> InspectReport:
     program = build_program(graph, None, Reference())
     alive = lifetimes(graph)
     numbers = {layer.name: i for i, layer in enumerate(graph.layers, start=1)}
-    found = tuple(
+    views = tuple(
         tuple(
             LayerView(
                 number=numbers[layer.name],
@@ -87,10 +87,10 @@ def inspect(model: Path) -> InspectReport:
         inputs=tuple(_view(graph.tensors[name]) for name in graph.inputs),
         outputs=tuple(_view(graph.tensors[name]) for name in graph.outputs.values()),
         macs=graph.macs,
-        constant_bytes=sum(layer.constant_bytes for block in found for layer in block),
+        constant_bytes=sum(layer.constant_bytes for block in views for layer in block),
         arena_bytes=program.full.arena_bytes,
         live_bytes=program.live_bytes,
-        blocks=found,
+        blocks=views,
     )
 
 

@@ -65,12 +65,12 @@ def models(
             raise UsageError(f"unknown backbone '{name}'", suggestion(name, BACKBONES))
     require_tensorflow()
     chosen = list(names) or list(BACKBONES)
-    found = []
+    views = []
     for i, name in enumerate(chosen):
         on_progress(i, len(chosen), name)
-        found.append(_measured(name, options or ExportOptions()))
+        views.append(_measured(name, options or ExportOptions()))
     on_progress(len(chosen), len(chosen), "")
-    return tuple(found)
+    return tuple(views)
 
 
 def _measured(name: str, options: ExportOptions) -> ModelView:

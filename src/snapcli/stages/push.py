@@ -39,9 +39,9 @@ class Receiver:
 
 def find_receiver(port: str | None) -> Receiver:
     """The device at the port, or at the only one there is; an error if it cannot be asked."""
-    found = find_port(port)
-    with Client(open_port(found)) as client:
-        return Receiver(found, client.hello().target)
+    device = find_port(port)
+    with Client(open_port(device)) as client:
+        return Receiver(device, client.hello().target)
 
 
 def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> PushReport:

@@ -90,7 +90,7 @@ def with_distance(body: Body, dataset: Dataset) -> Body:
 
 
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:
-    found: dict[Key, RawScores] = {}
+    scores: dict[Key, RawScores] = {}
     before, total = 0, evaluation.examples
     for key, x in evaluation.each():
         parts = []
@@ -98,8 +98,8 @@ def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Ke
             parts.append(part)
             on_progress(before + done, total, f"examples through int8, {key.condition}")
         before += len(x)
-        found[key] = RawScores.concatenate(parts)
-    return found
+        scores[key] = RawScores.concatenate(parts)
+    return scores
 
 
 def _drift(
@@ -113,8 +113,8 @@ def _drift(
     with stored_arrays(scores, f"Run: {run.remedy('calibrate')}", DATA_MAX) as saved:
         for key in raw:
             surprisal, logits = raw[key].surprisal_q16.shape, raw[key].logits.shape
-            found = saved.array(f"{key}/surprisal", np.float32, surprisal, 0)
-            real[key] = found @ weights
+            saved_surprisal = saved.array(f"{key}/surprisal", np.float32, surprisal, 0)
+            real[key] = saved_surprisal @ weights
             classes[key] = saved.array(f"{key}/logits", np.float32, logits).argmax(axis=-1)
     device = {key: raw[key].surprisal_q16 @ weights for key in keys}
     y = evaluation.labels(clean)

@@ -89,7 +89,7 @@ class _Reader:
         run = self.run
         origin = origin_of(run)
         evaluation = self._json("eval", "eval/eval.json", EvalReport, eval_report.SCHEMA)
-        found = Contents(
+        shown = Contents(
             run=run.name,
             model=origin.model if origin.has_float else Path(origin.model).name,
             dataset=origin.data,
@@ -110,7 +110,7 @@ class _Reader:
             if source not in evaluation["sources"]:
                 command = f"{run.remedy('eval')} --on {shlex.quote(source)}"
                 self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
-        return found
+        return shown
 
     def _is_there(self, stage: str) -> bool:
         """Whether a stage is up to date; if not, that is noted."""
@@ -142,17 +142,17 @@ class _Reader:
     def _detection(self) -> Any:
         """Of the integers that a device computes."""
         if not origin_of(self.run).has_float:
-            found = self._json("calibrate", "calibrate/calibration.json", CalibrateRecord)
-            return found["report"]["detection"] if found else None
-        found = self._json("quantize", "quantize/report.json", QuantizeReport)
-        return found["detection"] if found else None
+            report = self._json("calibrate", "calibrate/calibration.json", CalibrateRecord)
+            return report["report"]["detection"] if report else None
+        report = self._json("quantize", "quantize/report.json", QuantizeReport)
+        return report["detection"] if report else None
 
     def _of_targets(self, kind: str, read: Callable[[str], Any]) -> dict[str, Any]:
         """{target: what was read}, of all that are up to date and can be read."""
         default = f"{kind}/{run_recipe(self.run).export_c.target}"
         stages = [stage for stage in self._made_of(kind) or [default] if self._is_there(stage)]
-        found = {stage.partition("/")[2]: read(stage) for stage in stages}
-        return {target: value for target, value in found.items() if value is not None}
+        by_target = {stage.partition("/")[2]: read(stage) for stage in stages}
+        return {target: value for target, value in by_target.items() if value is not None}
 
     def _made_of(self, kind: str) -> list[str]:
         return [stage for stage in self.run.records() if stage.partition("/")[0] == kind]

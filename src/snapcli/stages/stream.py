@@ -189,11 +189,11 @@ def identity_of(hello: Hello, plan: Stream, frames: int) -> dict[str, Any]:
 
 
 def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
-    found = []
+    reports = []
     for segment in plan.segments:
         abstain = log.arrays["abstain"][segment.first : segment.first + len(segment)]
         if len(abstain):
-            found.append(
+            reports.append(
                 SegmentReport(
                     segment.kind,
                     segment.condition,
@@ -203,7 +203,7 @@ def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
                     int(abstain.sum()),
                 )
             )
-    return tuple(found)
+    return tuple(reports)
 
 
 def _said(segment: Segment) -> str:

@@ -56,9 +56,9 @@ def taps(
     surprisal, logits = {}, {}
     for done, key in enumerate((k for k in evaluation.keys if k.split == "dev"), start=2):
         x = evaluation.inputs(key)
-        found = pooled_activations(model, x, tapped_blocks(heads), trained.statistics)
-        surprisal[key] = surprisals(heads, found)
-        logits[key] = found["logits"].astype(np.float64)
+        activations = pooled_activations(model, x, tapped_blocks(heads), trained.statistics)
+        surprisal[key] = surprisals(heads, activations)
+        logits[key] = activations["logits"].astype(np.float64)
         on_progress(done, total, f"dev data scored, {key.condition}")
     dev = DevScores(evaluation, surprisal, logits)
     clean = dataset.front_end(dataset.train.x[:_SAMPLES])

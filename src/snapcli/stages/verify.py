@@ -93,8 +93,8 @@ def verify_run(
     on_progress: OnProgress = silent,
 ) -> VerifyReport:
     """The int8 model of a run with its heads."""
-    found = origin_of(run).deployed()
-    monitor, content = found.monitor, model_bytes(found.folder / MODEL_FILE)
+    deployment = origin_of(run).deployed()
+    monitor, content = deployment.monitor, model_bytes(deployment.folder / MODEL_FILE)
     graph = monitor.body.graph
     return _verify(run.name, content, graph, monitor, options, data, cmsis_nn, on_progress)
 
@@ -186,13 +186,13 @@ def _traced(
 def _random(graph: Graph, options: VerifyOptions) -> dict[str, NDArray]:
     """Noise, and the two ends of the range, where saturation shows."""
     rng = np.random.default_rng(options.seed)
-    found = {}
+    inputs = {}
     for name in graph.inputs:
         tensor = graph.tensors[name]
         steps = rng.integers(-128, 128, (options.inputs, *tensor.shape)).astype(np.int8)
         steps[1:2], steps[2:3] = -128, 127
-        found[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
-    return found
+        inputs[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
+    return inputs
 
 
 def _load(path: Path, graph: Graph) -> dict[str, NDArray]:
@@ -237,29 +237,29 @@ def _of_network(
 ) -> dict[int, NDArray]:
     """moves: also what a tensor must be after its move."""
     kinds = (LayerStep, MoveStep) if moves else (LayerStep,)
-    found = {i: step.target for i, step in enumerate(program.steps) if isinstance(step, kinds)}
-    return {i: tensors[target] for i, target in found.items() if target in tensors}
+    targets = {i: step.target for i, step in enumerate(program.steps) if isinstance(step, kinds)}
+    return {i: tensors[target] for i, target in targets.items() if target in tensors}
 
 
 def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDArray]:
     """What the monitor adds: pooled sums, surprisals and the distance."""
-    found: dict[int, NDArray] = {}
+    values: dict[int, NDArray] = {}
     sums: dict[str, NDArray] = {}
     body = program.body
     if body is None:
-        return found
+        return values
     logits = tensors[program.graph.stored(body.logits_tensor)]
     for i, step in enumerate(program.steps):
         if isinstance(step, SumStep):
             tensor = body.graph.tensors[step.tensor]
             sums[step.tensor] = pooled_sums(tensor, tensors[step.tensor], body.statistics)
-            found[i] = sums[step.tensor]
+            values[i] = sums[step.tensor]
         elif isinstance(step, HeadStep):
-            found[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
+            values[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
         elif isinstance(step, DistanceStep):
             assert body.distance is not None
-            found[i] = fx.mahalanobis_s8(body.distance, sums[step.tensor])
-    return found
+            values[i] = fx.mahalanobis_s8(body.distance, sums[step.tensor])
+    return values
 
 
 def _compare(
@@ -267,13 +267,13 @@ def _compare(
     expected_name: str,
     expected: Mapping[int, NDArray],
     found_name: str,
-    found: Mapping[int, NDArray],
+    computed: Mapping[int, NDArray],
 ) -> Link:
-    common = sorted(expected.keys() & found.keys())
+    common = sorted(expected.keys() & computed.keys())
     values, difference = 0, None
     for index in common:
         first = expected[index]
-        second = found[index]
+        second = computed[index]
         values += first.size
         if difference is None and not np.array_equal(first, second):
             sample, *element = (int(axis[0]) for axis in np.nonzero(first != second))

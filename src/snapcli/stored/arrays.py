@@ -20,16 +20,16 @@ _CHUNK = 1 << 24
 class Arrays:
     """Of one .npz. Each is asked for with the type and the shape that it must have."""
 
-    def __init__(self, found: Mapping[str, NDArray[Any]]) -> None:
-        self._found, self._read = dict(found), set[str]()
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays, self._read = dict(arrays), set[str]()
 
     def __contains__(self, name: object) -> bool:
-        return name in self._found
+        return name in self._arrays
 
     def any(self, name: str) -> NDArray[Any]:
         """As it is; the caller checks it."""
         self._read.add(name)
-        return self._found[name]
+        return self._arrays[name]
 
     def array(
         self,
@@ -41,36 +41,36 @@ class Arrays:
     ) -> NDArray[Any]:
         """shape: None where any size will do. low, high: what the values lie between; those of
         floating point are finite."""
-        found = self.any(name)
-        if found.dtype != np.dtype(dtype):
-            raise ValueError(f"{name} is {found.dtype}, not {np.dtype(dtype)}")
-        check_sizes(name, found, shape)
-        check_values(name, found, low, high)
-        return found
+        values = self.any(name)
+        if values.dtype != np.dtype(dtype):
+            raise ValueError(f"{name} is {values.dtype}, not {np.dtype(dtype)}")
+        check_sizes(name, values, shape)
+        check_values(name, values, low, high)
+        return values
 
     def number(self, name: str, low: float, high: float) -> Any:
         """A whole number, or a real one where low is one."""
-        found = self.any(name)
-        if found.ndim or found.dtype.kind not in ("f" if isinstance(low, float) else "iu"):
-            raise ValueError(f"{name} is {found.dtype} {found.shape}, not one number")
-        check_values(name, found, low, high)
-        return found.item()
+        value = self.any(name)
+        if value.ndim or value.dtype.kind not in ("f" if isinstance(low, float) else "iu"):
+            raise ValueError(f"{name} is {value.dtype} {value.shape}, not one number")
+        check_values(name, value, low, high)
+        return value.item()
 
     def words(self, name: str, count: int) -> tuple[str, ...]:
-        found = self.any(name)
-        if found.dtype.kind != "U" or found.shape != (count,):
-            raise ValueError(f"{name} is {found.dtype} {found.shape}, not {count} names")
-        return tuple(str(word) for word in found)
+        names = self.any(name)
+        if names.dtype.kind != "U" or names.shape != (count,):
+            raise ValueError(f"{name} is {names.dtype} {names.shape}, not {count} names")
+        return tuple(str(word) for word in names)
 
     def word(self, name: str, *among: str) -> str:
         """One of these; any, if none are given."""
-        found = self.any(name)
-        if found.dtype.kind != "U" or found.ndim or (among and str(found) not in among):
+        text = self.any(name)
+        if text.dtype.kind != "U" or text.ndim or (among and str(text) not in among):
             raise ValueError(f"{name} is no name that is known")
-        return str(found)
+        return str(text)
 
     def check_all_read(self) -> None:
-        unknown = sorted(set(self._found) - self._read)
+        unknown = sorted(set(self._arrays) - self._read)
         if unknown:
             raise ValueError(f"it also has {unknown[0][:40]}")
 
@@ -116,14 +116,14 @@ def read_npz(path: Path, limit: int = HELD_MAX) -> dict[str, NDArray[Any]]:
         size = sum(member.file_size for member in members)
         check_held(size, "what it unpacks to", limit)
         check_ratio(path.stat().st_size, size)
-        found: dict[str, NDArray[Any]] = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
-            if name == member.filename or name in found:
+            if name == member.filename or name in arrays:
                 raise ValueError(f"its member {name[:40]} is no array of its own")
             with archive.open(member) as file:
-                found[name] = read_array(file, member.file_size, limit)
-    return found
+                arrays[name] = read_array(file, member.file_size, limit)
+    return arrays
 
 
 def read_npy(path: Path, limit: int = HELD_MAX) -> NDArray[Any]:

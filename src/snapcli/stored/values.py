@@ -66,10 +66,10 @@ def _whole(text: str) -> int:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("it has one name twice")
-    return found
+    return members
 
 
 def conform(kind: Any, value: Any, where: str = "it") -> Any:
@@ -98,8 +98,8 @@ def conform(kind: Any, value: Any, where: str = "it") -> Any:
         if fixed and len(inner) != len(parts):
             raise ValueError(f"{where} has {len(parts)} parts, not {len(inner)}")
         kinds = inner if fixed else inner[:1] * len(parts)
-        found = [conform(k, part, where) for k, part in zip(kinds, parts, strict=True)]
-        return found if origin is list else tuple(found)
+        items = [conform(k, part, where) for k, part in zip(kinds, parts, strict=True)]
+        return items if origin is list else tuple(items)
     raise AssertionError(f"no rule for {kind}")
 
 

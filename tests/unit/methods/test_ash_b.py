@@ -56,6 +56,6 @@ def test_the_percentile_is_chosen_on_dev() -> None:
 
 
 def _found(percentile: int) -> float:
-    from snapcli.methods.tuning import errors_found
+    from snapcli.methods.tuning import errors_auroc
 
-    return errors_found(ash_b(percentile), made_dev())
+    return errors_auroc(ash_b(percentile), made_dev())

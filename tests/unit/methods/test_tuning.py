@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from snapcli.array import Array
 from snapcli.methods.method import LOGITS, Batch, Dev, SinglePass
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from tests.unit.made_evidence import made_dev
 
 
@@ -52,9 +52,9 @@ def test_errors_are_the_methods_own_on_all_dev_data() -> None:
     logits = np.concatenate([b.logits for b in dev.batches()])
     wrong = logits.argmin(axis=-1) != np.concatenate([b.y for b in dev.batches()])
     expected = roc_auc_score(wrong, np.ptp(logits, axis=-1))
-    assert errors_found(Margin(), dev) == pytest.approx(expected)
+    assert errors_auroc(Margin(), dev) == pytest.approx(expected)
 
 
 def test_without_an_error_nothing_can_be_told() -> None:
     batch = Batch({LOGITS: -np.eye(3)}, np.arange(3))
-    assert math.isnan(errors_found(Margin(), Dev(batch, {})))
+    assert math.isnan(errors_auroc(Margin(), Dev(batch, {})))

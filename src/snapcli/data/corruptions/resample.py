@@ -8,7 +8,7 @@ from snapcli.data.corruptions.types import Images
 def along_axes(x: Images, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Every channel of every image becomes rows @ channel @ columns.T.
 
-    x: [n, h, w, c]; rows: [h', h]; columns: [w', w]; found: [n, h', w', c].
+    x: [n, h, w, c]; rows: [h', h]; columns: [w', w]; returns [n, h', w', c].
     """
     n, h, w, c = x.shape
     # One product for all images: the channels stay interleaved, as they are in memory.

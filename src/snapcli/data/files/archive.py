@@ -138,12 +138,12 @@ def _checked(tar: tarfile.TarFile, packed: int) -> Iterator[tarfile.TarInfo]:
 def read_members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
     """Those files of a tar that are named, in one pass and without unpacking it; what tarfile and
     gzip raise for a damaged one is the caller's."""
-    found: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     with archive.open("rb") as raw, _open_tar(raw) as content:
         for member in _checked(content, archive.stat().st_size):
             file = content.extractfile(member) if member.name in names else None
             if file is not None:
-                held = sum(map(len, found.values())) + member.size
+                held = sum(map(len, members.values())) + member.size
                 check_held(held, "what is read of it", DATA_MAX)
-                found[member.name] = file.read()
-    return found
+                members[member.name] = file.read()
+    return members

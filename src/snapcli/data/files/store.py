@@ -39,9 +39,9 @@ class Store:
         """Of several that can serve, the one in the first folder that has any."""
         for root in self.roots:
             alone = Store((root,))
-            found = next((s for s in sources if alone.locate(s) is not None), None)
-            if found:
-                return found
+            there = next((s for s in sources if alone.locate(s) is not None), None)
+            if there:
+                return there
         return None
 
     def find(self, source: Source, on_progress: OnProgress = silent) -> Path | None:
@@ -63,9 +63,9 @@ class Store:
                 # What was fetched before it is no longer missing.
                 still = [s for s in missing if self.locate(s) is None]
                 raise ArtifactError(error.message, error.hint or by_hand(still, places)) from None
-        found = ((source, self.locate(source)) for source in sources)
+        located = ((source, self.locate(source)) for source in sources)
         return tuple(
-            self._content(source, folder, on_progress) for source, folder in found if folder
+            self._content(source, folder, on_progress) for source, folder in located if folder
         )
 
     def _content(self, source: Source, folder: Path, on_progress: OnProgress) -> Path:

@@ -23,12 +23,12 @@ def affine(x: Raw, rng: np.random.Generator) -> Raw:
     down, right = rows - middle[0], columns - middle[1]
     # One pixel of border stands for all that is outside.
     framed = np.pad(as_real(x), ((0, 0), (1, 1), (1, 1), (0, 0)))
-    found = bilinear(
+    turned = bilinear(
         framed,
         1 + middle[0] + cos * down - sin * right + shift[0][:, None, None],
         1 + middle[1] + sin * down + cos * right + shift[1][:, None, None],
     )
-    return as_stored(found, x.dtype)
+    return as_stored(turned, x.dtype)
 
 
 def crop(x: Raw, rng: np.random.Generator) -> Raw:
@@ -78,12 +78,12 @@ def resized_crop(x: Raw, rng: np.random.Generator) -> Raw:
     place = rng.random((2, len(x))) * (1.0 - side)
     rows, columns = _grid(x)
     shrink = side[:, None, None]
-    found = bilinear(
+    resized = bilinear(
         as_real(x),
         place[0][:, None, None] * height + shrink * (rows + 0.5) - 0.5,
         place[1][:, None, None] * width + shrink * (columns + 0.5) - 0.5,
     )
-    return as_stored(found, x.dtype)
+    return as_stored(resized, x.dtype)
 
 
 def grey(x: Raw, rng: np.random.Generator) -> Raw:

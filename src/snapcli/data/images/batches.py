@@ -80,9 +80,9 @@ class _StandIns(pickle._Unpickler):
 
 def read_batch(content: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """(images [n, 3, 32, 32], labels [n]); raises what pickle raises, and ValueError."""
-    found = _StandIns(io.BytesIO(content), encoding="bytes").load()
-    data = found[b"data"]
-    labels = found[b"labels"]
+    batch = _StandIns(io.BytesIO(content), encoding="bytes").load()
+    data = batch[b"data"]
+    labels = batch[b"labels"]
     if not isinstance(data, _Array):
         raise ValueError("its data are no array")
     if type(labels) is not list or len(labels) > _LABELS_MAX or {int} != {type(y) for y in labels}:

@@ -125,17 +125,17 @@ def _noise_files(folder: Path) -> list[Path]:
 
 def _noises(folder: Path) -> dict[str, dict[str, np.ndarray]]:
     """{split: {file: signal}}; no file is in two of them."""
-    found: dict[str, dict[str, np.ndarray]] = {"train": {}, "dev": {}, "test": {}}
+    by_split: dict[str, dict[str, np.ndarray]] = {"train": {}, "dev": {}, "test": {}}
     for path in _noise_files(folder):
         signal = read_signal(path)
         if len(signal) >= CLIP_SAMPLES:
-            found[_NOISE_OF.get(path.stem, "train")][path.name] = signal
-    if not all(found.values()):
+            by_split[_NOISE_OF.get(path.stem, "train")][path.name] = signal
+    if not all(by_split.values()):
         raise ArtifactError(
             f"{folder / NOISE_FOLDER} lacks noises",
             "Put the folder there that comes with Speech Commands.",
         )
-    return found
+    return by_split
 
 
 def _split(x: Raw, names: np.ndarray, mine: np.ndarray, noise: dict[str, np.ndarray]) -> Split:
@@ -144,15 +144,15 @@ def _split(x: Raw, names: np.ndarray, mine: np.ndarray, noise: dict[str, np.ndar
     word = np.array([name.partition("/")[0] for name in names])
     rows, labels = [], []
     for label, keyword in enumerate(KEYWORDS):
-        found = np.flatnonzero(mine & (word == keyword))
-        if not len(found):
+        of_keyword = np.flatnonzero(mine & (word == keyword))
+        if not len(of_keyword):
             raise ArtifactError(
                 f"the official lists leave a split without a clip of '{keyword}'",
                 "Put the lists there that come with Speech Commands.",
             )
-        rows.append(found)
-        labels.append(np.full(len(found), label))
-    share = round(np.mean([len(found) for found in rows]))
+        rows.append(of_keyword)
+        labels.append(np.full(len(of_keyword), label))
+    share = round(np.mean([len(known) for known in rows]))
     others = np.flatnonzero(mine & np.isin(word, UNKNOWN))
     others = np.sort(rng.permutation(others)[:share])
     rows.append(others)

@@ -35,28 +35,28 @@ def numbered(classes: int) -> tuple[str, ...]:
     return tuple(str(i) for i in range(classes))
 
 
-def matched(found: Sequence[str], names: tuple[str, ...], classes: int, where: str) -> Matching:
-    """found: names of classes, or numbers of outputs; names: what the model's outputs are called,
+def matched(folders: Sequence[str], names: tuple[str, ...], classes: int, where: str) -> Matching:
+    """folders: names of classes, or numbers of outputs; names: what the model's outputs are called,
     empty where nobody said it: then the classes are taken in the order in which they come."""
-    if not names and all(name.isascii() and name.isdigit() for name in found):
-        at = {name: int(name) for name in found}
+    if not names and all(name.isascii() and name.isdigit() for name in folders):
+        at = {name: int(name) for name in folders}
         check_indices(np.array(list(at.values())), classes, where)
         return _told(numbered(classes), at)
     if not names:
-        if len(found) != classes:
+        if len(folders) != classes:
             raise ConfigError(
-                f"{where} has {len(found)} classes, the model answers with {classes}", _ORDER
+                f"{where} has {len(folders)} classes, the model answers with {classes}", _ORDER
             )
-        order = f"classes are taken in this order, which --labels changes: {', '.join(found)}"
-        return Matching(tuple(found), {name: i for i, name in enumerate(found)}, (order,))
+        order = f"classes are taken in this order, which --labels changes: {', '.join(folders)}"
+        return Matching(tuple(folders), {name: i for i, name in enumerate(folders)}, (order,))
     outputs = {key(name): i for i, name in enumerate(names)}
-    strange = [name for name in found if key(name) not in outputs]
+    strange = [name for name in folders if key(name) not in outputs]
     if strange and _UNKNOWN not in outputs:
         raise ConfigError(
             f"{where} has '{strange[0]}', which is no class of the model",
             suggestion(strange[0], names),
         )
-    index = {name: outputs.get(key(name), outputs.get(_UNKNOWN, -1)) for name in found}
+    index = {name: outputs.get(key(name), outputs.get(_UNKNOWN, -1)) for name in folders}
     told = (f"these count as '{_UNKNOWN}': {', '.join(strange)}",) if strange else ()
     return _told(names, index, told)
 

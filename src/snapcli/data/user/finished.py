@@ -86,15 +86,15 @@ def _content(
 
 
 def _divided(name: str, content: Content) -> Dataset:
-    found = content.divisions
-    count = sum(len(split) for split in found.values())
-    if count < _FEWEST or not all(len(split) for split in found.values()):
-        parts = ", ".join(f"{len(split)} in {part}" for part, split in found.items())
+    divisions = content.divisions
+    count = sum(len(split) for split in divisions.values())
+    if count < _FEWEST or not all(len(split) for split in divisions.values()):
+        parts = ", ".join(f"{len(split)} in {part}" for part, split in divisions.items())
         raise ConfigError(
-            f"{name} has {count} examples" + ("" if "all" in found else f": {parts}"),
+            f"{name} has {count} examples" + ("" if "all" in divisions else f": {parts}"),
             f"Give at least {_FEWEST}, better thousands, and some in every part.",
         )
-    train, dev, test = divided(found, _DEV_SHARE, every_class=False)
+    train, dev, test = divided(divisions, _DEV_SHARE, every_class=False)
     sounds = train.x.dtype == np.int16 and train.x.ndim == 2
     arrays = (train.x, dev.x, test.x, *content.ood.values(), *content.noise)
     return Dataset(

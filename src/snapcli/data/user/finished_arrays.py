@@ -27,12 +27,12 @@ def arrays_of_file(path: Path) -> Arrays:
 
 def arrays_of_function(name: str) -> Arrays:
     """Called without arguments."""
-    found = called(user_function(name), name, hint=_RETURNS)
-    if isinstance(found, tuple) and len(found) == 2:
-        found = {"x": found[0], "y": found[1]}
-    if not isinstance(found, dict):
-        return {"x": _array(found, name)}
-    return {str(key): _array(value, name) for key, value in found.items() if value is not None}
+    returned = called(user_function(name), name, hint=_RETURNS)
+    if isinstance(returned, tuple) and len(returned) == 2:
+        returned = {"x": returned[0], "y": returned[1]}
+    if not isinstance(returned, dict):
+        return {"x": _array(returned, name)}
+    return {str(key): _array(value, name) for key, value in returned.items() if value is not None}
 
 
 def _array(value: Any, name: str) -> np.ndarray:
@@ -51,17 +51,17 @@ def from_arrays(
     """where: what to call the arrays in a message; as_given: sounds are not brought to a second
     at 16 kHz."""
     ends = {"all": "", **{division: f"_{division}" for division in DIVISIONS}}
-    found = {d: arrays[f"x{end}"] for d, end in ends.items() if f"x{end}" in arrays}
-    if ("all" in found) == ("train" in found):
+    inputs = {d: arrays[f"x{end}"] for d, end in ends.items() if f"x{end}" in arrays}
+    if ("all" in inputs) == ("train" in inputs):
         raise ConfigError(f"{where} has the arrays {', '.join(arrays) or 'none'}", _HOLDS)
     foreign = {"ood": arrays["ood"]} if "ood" in arrays else {}
     rate = rate_in(arrays, where)
-    raw = {d: _raw(x, rate, where, wanted, as_given) for d, x in {**found, **foreign}.items()}
+    raw = {d: _raw(x, rate, where, wanted, as_given) for d, x in {**inputs, **foreign}.items()}
     if len({(x.shape[1:], x.dtype) for x in raw.values()}) > 1:
         kinds = ", ".join(f"{x.shape} of {x.dtype}" for x in raw.values())
         raise ConfigError(f"{where} has examples of several kinds: {kinds}", "Give them one.")
-    given = {d: arrays[f"y{ends[d]}"] for d in found if f"y{ends[d]}" in arrays}
-    y = _answers(given, {d: len(x) for d, x in found.items()}, where, labels)
+    given = {d: arrays[f"y{ends[d]}"] for d in inputs if f"y{ends[d]}" in arrays}
+    y = _answers(given, {d: len(x) for d, x in inputs.items()}, where, labels)
     names = labels.names
     if "class_names" in arrays and not names:
         listed = [str(name) for name in decoded(arrays["class_names"].reshape(-1))]
@@ -73,9 +73,9 @@ def from_arrays(
             indices.get(d, np.zeros(len(x), np.int64)),
             named("x" if d == "all" else d, len(x)),
         )
-        for d, x in found.items()
+        for d, x in inputs.items()
     }
-    sounds = [x for x in found.values() if x.dtype == np.int16 and not as_given]
+    sounds = [x for x in inputs.values() if x.dtype == np.int16 and not as_given]
     return Content(
         class_names=matching.names,
         divisions=divisions,
@@ -140,8 +140,8 @@ def _matched(
             check_indices(part, classes, where)
         return Matching(names or numbered(classes), {}, ()), indices
     words = {d: part.astype(np.str_) for d, part in y.items()}
-    found = sorted({str(word) for part in words.values() for word in np.unique(part)})
-    matching = matched(found, names, classes, where)
+    label_words = sorted({str(word) for part in words.values() for word in np.unique(part)})
+    matching = matched(label_words, names, classes, where)
     return matching, {
         d: np.array([matching.index[str(word)] for word in part], np.int64)
         for d, part in words.items()

@@ -18,13 +18,13 @@ from snapcli.progress import OnProgress
 def from_folder(path: Path, wanted: Wanted, labels: Labels, on_progress: OnProgress) -> Content:
     layout = layout_of(path)
     classes = layout.classes
-    found = layout.files(classes) if classes else layout.files()
-    inside = [file for files in found.values() for file in files]
+    by_class = layout.files(classes) if classes else layout.files()
+    inside = [file for files in by_class.values() for file in files]
     said = _said(layout, inside, labels)
     # Of foreign files alone nothing could be made.
     foreign = layout.foreign_files if inside else []
     kind = _kind(are_sounds([*inside, *foreign], path), inside, path, wanted)
-    examples = read_examples(layout, found, kind, strict=False, on_progress=on_progress)
+    examples = read_examples(layout, by_class, kind, strict=False, on_progress=on_progress)
     if said:
         where = labels.text if labels.rows else str(path)
         read = {said[file] for _, files in examples.divisions.values() for file in files}

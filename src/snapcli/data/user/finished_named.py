@@ -44,8 +44,8 @@ def from_name(
         dev=answered(dataset.test.take(np.arange(0, len(dataset.test), 2))),
         test=answered(dataset.test.take(odd)),
         published={
-            name: Published(found.severities, _of_rows(found.read, odd))
-            for name, found in dataset.published.items()
+            name: Published(corruption.severities, _of_rows(corruption.read, odd))
+            for name, corruption in dataset.published.items()
         },
         notes=(*dataset.notes, *matching.notes),
     )

@@ -80,7 +80,7 @@ def checked_names(given: Sequence[str], classes: int, where: str) -> tuple[str, 
 
 
 def _rows(content: str, path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     reader = csv.reader(content.splitlines())
     try:
         lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
@@ -94,12 +94,12 @@ def _rows(content: str, path: Path) -> dict[str, str]:
         if place == 0 and all(c.lower() in known for c, known in zip(cells, _HEADER, strict=True)):
             continue
         file, label = cells
-        if file in found:
+        if file in labels:
             raise ConfigError(f"{path} has '{file}' twice", "Keep one line for each file.")
-        found[file] = label
-    if not found:
+        labels[file] = label
+    if not labels:
         raise ConfigError(f"{path} has no labels", "Write lines file,label.")
-    return found
+    return labels
 
 
 def _answers(path: Path, classes: int) -> NDArray[np.int64]:

@@ -40,8 +40,8 @@ class Layout:
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the folders for classes, sorted."""
-        found = {name for root in self.roots.values() for name in _folders(root)}
-        return tuple(sorted(found - {FOREIGN, NOISE}))
+        names = {name for root in self.roots.values() for name in _folders(root)}
+        return tuple(sorted(names - {FOREIGN, NOISE}))
 
     def files(self, within: Iterable[str] = (".",)) -> dict[str, list[Path]]:
         """Of each division, those in these folders."""
@@ -79,7 +79,7 @@ def layout_of(path: Path) -> Layout:
 
 def read_examples(
     layout: Layout,
-    found: dict[str, list[Path]],
+    by_class: dict[str, list[Path]],
     kind: FileKind,
     strict: bool,
     on_progress: OnProgress,
@@ -95,7 +95,7 @@ def read_examples(
         broken.extend(reading.broken)
         return reading.x, [files[i] for i in reading.kept]
 
-    divisions = {division: read(files) for division, files in found.items()}
+    divisions = {division: read(files) for division, files in by_class.items()}
     if broken and not any(files for _, files in divisions.values()):
         raise ArtifactError(first_of(broken), "None of the files can be read: give others.")
     foreign = read(layout.foreign_files)[0] if layout.foreign else None
@@ -117,8 +117,8 @@ def _files(folder: Path) -> list[Path]:
     """Images and sounds of a folder, not of those within it."""
     if not folder.is_dir():
         return []
-    found = (p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.name[0] != ".")
-    return sorted(p for p in found if p.is_file())
+    files = (p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.name[0] != ".")
+    return sorted(p for p in files if p.is_file())
 
 
 def _divisions(path: Path, places: dict[str, Path]) -> dict[str, Path]:
@@ -135,12 +135,12 @@ def _divisions(path: Path, places: dict[str, Path]) -> dict[str, Path]:
 
 def _noises(folder: Path, broken: list[str]) -> tuple[clips.Noise, tuple[str, ...]]:
     """The noises that clips can be cut from, and what there is to tell of others."""
-    found = []
+    recordings = []
     for path in _files(folder):
         try:
-            found.append(clips.read_signal(path))
+            recordings.append(clips.read_signal(path))
         except ArtifactError as error:
             broken.append(error.message)
-    long = tuple(signal for signal in found if len(signal) >= clips.CLIP_SAMPLES)
-    short = len(found) - len(long)
+    long = tuple(signal for signal in recordings if len(signal) >= clips.CLIP_SAMPLES)
+    short = len(recordings) - len(long)
     return long, (f"{count(short, 'noise')} of less than a second left out",) * bool(short)

@@ -22,11 +22,11 @@ def from_folder(path: Path, request: Request) -> Content:
             f"{path} has {'only one folder' if classes else 'no folder'} of examples",
             "Make a folder for each class, at least two.",
         )
-    found = layout.files(classes)
-    inside = [file for files in found.values() for file in files]
+    by_class = layout.files(classes)
+    inside = [file for files in by_class.values() for file in files]
     foreign = layout.foreign_files if inside else []
     kind = Sounds() if are_sounds([*inside, *foreign], path) else _pictures(inside, request)
-    examples = read_examples(layout, found, kind, request.strict, request.on_progress)
+    examples = read_examples(layout, by_class, kind, request.strict, request.on_progress)
     divisions = {}
     for division, (x, files) in examples.divisions.items():
         y = np.array([classes.index(file.parent.name) for file in files], np.int64)

@@ -20,15 +20,15 @@ def from_npz(path: Path, request: Request) -> Content:
     sample_rate for sounds; ood for foreign examples."""
     arrays = read_npz(path, "Give an .npz with arrays x and y, without objects.")
     pairs = {"all": ("x", "y")} | {d: (f"x_{d}", f"y_{d}") for d in DIVISIONS}
-    found = {d: (arrays[a], arrays[b]) for d, (a, b) in pairs.items() if {a, b} <= set(arrays)}
-    if ("all" in found) == ("train" in found):
+    given = {d: (arrays[a], arrays[b]) for d, (a, b) in pairs.items() if {a, b} <= set(arrays)}
+    if ("all" in given) == ("train" in given):
         raise ConfigError(
             f"{path} has the arrays {', '.join(arrays) or 'none'}",
             "It needs x and y, or x_train, y_train, x_test and y_test.",
         )
     labels = {
         division: one_for_each(y, len(x) if x.ndim else 0, str(path))
-        for division, (x, y) in found.items()
+        for division, (x, y) in given.items()
     }
     classes = np.unique(np.concatenate(list(labels.values())))
     names = tuple(str(name) for name in arrays.get("class_names", classes).reshape(-1))
@@ -43,7 +43,7 @@ def from_npz(path: Path, request: Request) -> Content:
         )
     rate = rate_in(arrays, str(path))
     divisions = {}
-    for division, (x, _) in found.items():
+    for division, (x, _) in given.items():
         y = np.searchsorted(classes, labels[division]).astype(np.int64)
         check_classes(y, names, f"{pairs[division][1]} of {path}")
         origins = named("npz" if division == "all" else division, len(y))
@@ -53,7 +53,7 @@ def from_npz(path: Path, request: Request) -> Content:
     if len({x.shape[1:] for x in everything}) > 1:
         shapes = ", ".join(str(x.shape) for x in everything)
         raise ConfigError(f"{path} has examples of several shapes: {shapes}", "Give them one.")
-    sounds = [x for x, _ in found.values() if x.ndim == 2]
+    sounds = [x for x, _ in given.values() if x.ndim == 2]
     return Content(names, divisions, foreign, (), clip_notes(sounds, rate, RATE in arrays))
 
 

@@ -22,8 +22,8 @@ def assembled(models: Sequence[Any]) -> Any:
     image = Input(models[0].input.shape[1:], name="image")
     outputs = {}
     for i, model in enumerate(models):
-        found = replayed(model, {model.input.node.layer.name: image}, copied(f"_{i}"))
-        outputs[f"{LOGITS}_{i}"] = found[LOGITS]
+        tensors = replayed(model, {model.input.node.layer.name: image}, copied(f"_{i}"))
+        outputs[f"{LOGITS}_{i}"] = tensors[LOGITS]
     ensemble = Model(image, outputs, name="deep_ensemble")
     for i, model in enumerate(models):
         for layer in model.layers:

@@ -8,7 +8,7 @@ from snapcli.array import Array
 from snapcli.methods.method import Batch, Dev, TrainedMethod
 from snapcli.methods.trained.lesson import Lesson
 from snapcli.methods.trained.replay import LOGITS, classifier
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from snapcli.models.backbone import Backbone
 from snapcli.models.loss import targets
 
@@ -73,7 +73,7 @@ class Evidential(TrainedMethod):
     def fit(self, train: Batch, dev: Dev) -> None:
         def value(scale: float) -> float:
             self.scale_ = scale
-            return errors_found(self, dev) - self._nll(dev)
+            return errors_auroc(self, dev) - self._nll(dev)
 
         self.tuning_ = chosen_from({"scale": _SCALES}, value, _BY)
         self.scale_ = self.tuning_.chosen["scale"]

@@ -11,7 +11,7 @@ from snapcli.methods.trained.ensemble import (
     predictive_entropy,
 )
 from snapcli.methods.trained.replay import LOGITS, plain, replayed
-from snapcli.methods.tuning import chosen_from, errors_found
+from snapcli.methods.tuning import chosen_from, errors_auroc
 from snapcli.models.backbone import Backbone
 
 # Share of the channels that is left out, and passes over one input.
@@ -39,8 +39,8 @@ def build(backbone: Backbone, input_shape: tuple[int, int, int], classes: int) -
         return lambda x: drop(layer(x))
 
     image = Input(input_shape, name="image")
-    found = replayed(model, {model.input.node.layer.name: image}, made)
-    return Model(image, {LOGITS: found[LOGITS]}, name="mc_dropout")
+    tensors = replayed(model, {model.input.node.layer.name: image}, made)
+    return Model(image, {LOGITS: tensors[LOGITS]}, name="mc_dropout")
 
 
 def restart(model: Any) -> None:
@@ -81,7 +81,7 @@ class McDropout(Ensemble):
     def fit(self, train: Batch, dev: Dev) -> None:
         def auroc(passes: int, score: str) -> float:
             self.passes_, self.score_ = passes, score
-            return errors_found(self, dev)
+            return errors_auroc(self, dev)
 
         self.tuning_ = chosen_from({"passes": _PASSES, "score": tuple(_SCORES)}, auroc)
         chosen = self.tuning_.chosen

@@ -39,8 +39,8 @@ def passes(model: Any) -> Observe:
     import tensorflow as tf
 
     def look(x: Any) -> dict[str, Any]:
-        found = [model(x, training=False)[LOGITS] for _ in range(mc_dropout.PASSES)]
-        return {MEMBERS_OUTPUT: tf.stack(found, axis=1)}
+        logits = [model(x, training=False)[LOGITS] for _ in range(mc_dropout.PASSES)]
+        return {MEMBERS_OUTPUT: tf.stack(logits, axis=1)}
 
     observe = _batched(model, look)
 

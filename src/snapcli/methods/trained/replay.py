@@ -40,16 +40,16 @@ def replayed(
     made(layer) is what stands in for a layer of the model: itself, a copy or any function of
     what the layer takes. Every layer of the model is used once and has one output.
     """
-    found = dict(known)
+    tensors = dict(known)
     for layer in model.layers:
-        if layer.name in found or not layer.inbound_nodes[0].parent_nodes:
+        if layer.name in tensors or not layer.inbound_nodes[0].parent_nodes:
             continue
         taken = layer.input if isinstance(layer.input, list) else [layer.input]
         names = [tensor.node.layer.name for tensor in taken]
-        if all(name in found for name in names):
-            inputs = [found[name] for name in names]
-            found[layer.name] = made(layer)(inputs if len(inputs) > 1 else inputs[0])
-    return found
+        if all(name in tensors for name in names):
+            inputs = [tensors[name] for name in names]
+            tensors[layer.name] = made(layer)(inputs if len(inputs) > 1 else inputs[0])
+    return tensors
 
 
 def renamed(layer: Any, name: str) -> Any:

@@ -27,9 +27,9 @@ def build(
             own["gamma_initializer"] = initializers.RandomNormal(1.0, SPREAD)
             return layers.BatchNormalization.from_config(own)
 
-        found = replayed(model, {model.input.node.layer.name: image}, made)
+        tensors = replayed(model, {model.input.node.layer.name: image}, made)
         name = f"{LOGITS}_{i}"
-        outputs[name] = layers.Activation("linear", name=name)(found[LOGITS])
+        outputs[name] = layers.Activation("linear", name=name)(tensors[LOGITS])
     return Model(image, outputs, name="tiny_deep_ensemble")
 
 

@@ -27,12 +27,12 @@ def regress(columns: list[Array], wrong: Bools, balanced: bool) -> tuple[float, 
         scale = x.std(axis=0) + 1e-12  # so that the light ridge treats all columns alike
         weight = "balanced" if balanced else None
         model = LogisticRegression(C=1e3, max_iter=1000, class_weight=weight)
-        found = model.fit((x - x.mean(axis=0)) / scale, wrong).coef_[0]
-        if np.all(found >= 0):
-            for k, slope in zip(kept, found / scale, strict=True):
+        fitted = model.fit((x - x.mean(axis=0)) / scale, wrong).coef_[0]
+        if np.all(fitted >= 0):
+            for k, slope in zip(kept, fitted / scale, strict=True):
                 slopes[k] = float(slope)
             break
-        kept.remove(kept[int(np.argmin(found))])
+        kept.remove(kept[int(np.argmin(fitted))])
     linear = np.sum([b * c for b, c in zip(slopes, columns, strict=True)], axis=0)
     return _intercept(linear, wrong), slopes
 
