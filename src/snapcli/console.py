@@ -137,7 +137,7 @@ def _print_table(
     """whole: no line of the first column is broken."""
     view.columns[0].no_wrap = whole
     for column in view.columns[1:]:
-        # A path that is cut off is no path.
+        # A path that is cut off is not a path.
         column.overflow = "fold"
     for row in rows:
         view.add_row(*(Text(_plain(cell)) for cell in row))

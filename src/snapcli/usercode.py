@@ -70,7 +70,7 @@ def user_function(name: str) -> Callable[..., Any]:
                 f"there is no module {module_name}", "Run snap where Python can import it."
             ) from None
         raise UsageError(
-            f"module {module_name} cannot be imported ({_told(error)})", "Mend it first."
+            f"module {module_name} cannot be imported ({_told(error)})", "Fix it first."
         ) from None
     function = getattr(module, attribute, None)
     if function is None:
@@ -78,7 +78,7 @@ def user_function(name: str) -> Callable[..., Any]:
             f"module {module_name} has no '{attribute}'", "Name a function: module:function"
         )
     if not callable(function):
-        raise UsageError(f"{name} is no function", "Name a function: module:function")
+        raise UsageError(f"{name} is not a function", "Name a function: module:function")
     trust(_digest(name))
     return function
 
@@ -102,9 +102,9 @@ def import_from(folder: str) -> None:
 
 
 def called(
-    function: Callable[..., Any], name: str, *arguments: Any, hint: str = "Mend it first."
+    function: Callable[..., Any], name: str, *arguments: Any, hint: str = "Fix it first."
 ) -> Any:
-    """What the function makes of the arguments; whatever goes wrong in it is the user's to mend.
+    """What the function makes of the arguments; whatever goes wrong in it is the user's to fix.
     hint: what it has to take and return."""
     try:
         return function(*arguments)

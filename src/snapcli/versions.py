@@ -56,7 +56,7 @@ def tools(uses: Iterable[Use]) -> dict[str, dict[str, Any]]:
 @cache
 def snap_commit() -> str | None:
     """The commit of the checkout that snap runs from, with -dirty behind it if files that git
-    knows were changed; None where it is no checkout, or git cannot tell."""
+    knows were changed; None where it is not a checkout, or git cannot tell."""
     root = Path(__file__).resolve().parents[2]
     return toolchain.git_commit(root) if (root / ".git").exists() else None
 

@@ -631,7 +631,7 @@ def test_a_port_that_may_not_be_opened(workspace: Workspace) -> None:
 
 def test_a_file_is_no_port(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "port").write_text("")
-    assert "is no serial port" in bench(workspace, DEVICE, str(tmp_path / "port"))[0]
+    assert "is not a serial port" in bench(workspace, DEVICE, str(tmp_path / "port"))[0]
 
 
 def half_way(frame: Frame, model_id: str) -> bytes:

@@ -160,7 +160,7 @@ def test_help_has_the_flag_its_words_and_its_default(
 
 @pytest.mark.parametrize(("options", "f"), OPTIONS)
 def test_nobody_has_to_guess(options: type[StageOptions], f: "Field[Any]") -> None:
-    """Every choice is named in the help; what is no switch says what it is without the flag."""
+    """Every choice is named in the help; what is not a switch says what it is without the flag."""
     told = option_of(f)
     assert told.text.endswith(".")
     assert [choice for choice in told.one_of if choice not in told.text] == []

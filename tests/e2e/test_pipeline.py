@@ -51,7 +51,7 @@ def test_each_stage_works_alone_and_without_a_word_on_stderr(
     outcome = finished.outcomes[stage]
     assert outcome.code == 0
     assert outcome.out
-    assert outcome.err == ""  # no progress bar where stderr is no terminal
+    assert outcome.err == ""  # no progress bar where stderr is not a terminal
 
 
 @pytest.mark.parametrize("name", ARTIFACTS)
@@ -324,7 +324,7 @@ def test_an_image_that_was_cut_short_is_no_mystery(workspace: Workspace) -> None
     assert "build/qemu-m4/firmware.elf was changed or cut short" in message
     assert hint == "Run: snap flash --target qemu-m4"
     assert workspace.content() == before
-    # The command of the hint mends it.
+    # The command of the hint repairs it.
     assert workspace.snap("flash", "--target", "qemu-m4").code == 0
     assert workspace.snap("bench", "--inputs", "5").code == 0
 

@@ -180,7 +180,7 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
         ("[calibrate]\nkappa = 0.0", "calibrate.kappa is 0.0", "between 1e-05 and 1"),
         ("[quantize]\nsamples = 0", "quantize.samples is 0", "between 1 and"),
         ("[bench]\nwarmup = -1", "bench.warmup is -1", "between 0 and"),
-        ("[train", r"recipe\.toml is not TOML", "Mend that line"),
+        ("[train", r"recipe\.toml is not TOML", "Fix that line"),
     ],
 )
 def test_a_mistake_is_named_with_its_remedy(

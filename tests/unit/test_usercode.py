@@ -35,7 +35,7 @@ def test_a_function_is_found_from_the_current_folder(folder: Path) -> None:
         ("broken_silent_part:f", "import broken_silent", r"\(ModuleNotFoundError: "),
         ("broken_mute:f", "raise RuntimeError", r"\(RuntimeError: no message\)"),
         ("has_none:f", "g = 3", "module has_none has no 'f'"),
-        ("has_number:f", "f = 3", "has_number:f is no function"),
+        ("has_number:f", "f = 3", "has_number:f is not a function"),
         ("nothing:", "", "'nothing:' names no function"),
         (":f", None, "':f' names no function"),
     ],

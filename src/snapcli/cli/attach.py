@@ -106,7 +106,6 @@ def attach(
 
 
 def _placed(name: str) -> str:
-    """Later commands find a file from wherever they are typed; a data set's name is no file."""
-
+    """Later commands find a file from wherever they are typed; a data set's name is not a file."""
     path = Path(name).expanduser()
     return str(path.resolve()) if name and name not in DATASETS and path.exists() else name

@@ -33,7 +33,9 @@ def bench(
     target: TargetName = None,
     port: Annotated[
         str | None,
-        typer.Option(help="Serial port of a device; a board as --target finds the only one."),
+        typer.Option(
+            help="Serial port of the device; with a board as --target, the only port is used."
+        ),
     ] = None,
     profile: Annotated[
         bool,
@@ -48,13 +50,17 @@ def bench(
         typer.Option(
             dir_okay=False,
             rich_help_panel=_POWER,
-            help="Trace (.csv) of a power analyser: of this bench with --port, else of the newest.",
+            help="Trace (.csv) of a power analyser: of this bench with --port, "
+            "otherwise of the newest.",
         ),
     ] = None,
     supply_voltage: Annotated[
         float | None,
         typer.Option(
-            min=0.1, max=60.0, rich_help_panel=_POWER, help="Volts, for a trace of the current."
+            min=0.1,
+            max=60.0,
+            rich_help_panel=_POWER,
+            help="Supply voltage in volts, for a trace of the current.",
         ),
     ] = None,
     stream: Annotated[
@@ -67,7 +73,9 @@ def bench(
     ] = False,
     split: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_STREAM, help="Its split: test or dev.  [default: test]"),
+        typer.Option(
+            rich_help_panel=_STREAM, help="Split of the stream: test or dev.  [default: test]"
+        ),
     ] = None,
     limit: Annotated[
         int | None,

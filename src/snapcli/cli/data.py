@@ -60,7 +60,8 @@ def fetch(
 def verify(
     given: Given,
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names from `snap data list`; all that are here.")
+        list[str] | None,
+        typer.Argument(help="Names from `snap data list`; otherwise all that are here."),
     ] = None,
     json: AsJson = False,
 ) -> None:

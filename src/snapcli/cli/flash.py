@@ -34,10 +34,10 @@ def flash(
     ] = None,
     port: Annotated[
         str | None,
-        typer.Option(help="Serial port, to ask the firmware that was written; that of the probe."),
+        typer.Option(help="Serial port on which to ask the new firmware; otherwise the probe's."),
     ] = None,
     build_only: Annotated[
-        bool, typer.Option("--build-only", help="Build the images and write them to no board.")
+        bool, typer.Option("--build-only", help="Build the images only; write to no board.")
     ] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,

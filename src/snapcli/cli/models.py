@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def models(
-    names: Annotated[list[str] | None, typer.Argument(help="Backbones; all.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Backbones; otherwise all.")] = None,
     kernels: Annotated[
         str, typer.Option(help=about(ExportOptions, "kernels"))
     ] = ExportOptions.kernels,

@@ -27,12 +27,14 @@ def monitor(
     target: TargetName = None,
     port: Annotated[
         str | None,
-        typer.Option(help="Serial port of a device; a board as --target finds the only one."),
+        typer.Option(
+            help="Serial port of the device; with a board as --target, the only port is used."
+        ),
     ] = None,
     source: Annotated[
         str, typer.Option(help="What the device is fed: stream, or test (clean test examples).")
     ] = "stream",
-    frames: Annotated[int | None, typer.Option(min=1, help="End after so many frames.")] = None,
+    frames: Annotated[int | None, typer.Option(min=1, help="Stop after this many frames.")] = None,
     record: Annotated[
         Path | None,
         typer.Option(dir_okay=False, help="A new file: a line of JSON for each frame."),

@@ -14,7 +14,9 @@ RunsDir = Annotated[
 ]
 RunPath = Annotated[
     Path | None,
-    typer.Option("--run", help="Run directory, by path or by name in the runs folder; the latest."),
+    typer.Option(
+        "--run", help="Run directory, by path or by name in the runs folder; otherwise the latest."
+    ),
 ]
 NoWait = Annotated[
     bool,

@@ -29,12 +29,12 @@ CLASSES: tuple[type[StageOptions], ...] = (
 _INTRODUCTION = """\
 # Options
 
-What shapes the result of each command. The recipe's name stands in a recipe (`pipelines/*.toml`,
-the `config.toml` of a run) under the table of the command, and behind `--set`: `snap run digits
---set train.epochs=5`. Where a table has no such column, the command takes flags alone. What a
-command takes besides (a port, `--json`, the run): `snap COMMAND --help`.
+The options that shape the result of each command. Names in the column *recipe* are those of a
+recipe (`pipelines/*.toml`, the `config.toml` of a run), in the table of the command, and those of
+`--set`: `snap run digits --set train.epochs=5`. Where there is no such column, the command takes
+flags only. For all else that a command takes (a port, `--json`, the run): `snap COMMAND --help`.
 
-This page is made from the source: `python -m snapcli.cli.reference > docs/options.md`.
+This page is generated: `python -m snapcli.cli.reference > docs/options.md`.
 """
 
 

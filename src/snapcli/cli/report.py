@@ -20,7 +20,7 @@ def report(
     run: RunPath = None,
     output: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="Write it there; else report/index.html of the run."),
+        typer.Option(dir_okay=False, help="File to write; otherwise report/index.html of the run."),
     ] = None,
     runs_dir: RunsDir = RUNS,
     no_wait: NoWait = False,

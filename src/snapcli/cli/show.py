@@ -22,7 +22,7 @@ EXAMPLES = (
 
 
 def show(
-    run: Annotated[Path | None, typer.Argument(help="Run directory; the latest.")] = None,
+    run: Annotated[Path | None, typer.Argument(help="Run directory; otherwise the latest.")] = None,
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:

@@ -48,11 +48,11 @@ def train(
     ] = False,
     seeds: Annotated[
         str | None,
-        typer.Option(rich_help_panel="Training", help="Several seeds with commas: a run for each."),
+        typer.Option(
+            rich_help_panel="Training", help="Several seeds, separated by commas: a run for each."
+        ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
     no_wait: NoWait = False,

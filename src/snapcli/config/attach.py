@@ -29,8 +29,8 @@ class AttachOptions(StageOptions):
     data_dir: str = data_dir_option()
     labels: str = option(
         "",
-        "Names of the classes in the order of the model's outputs (with commas, or a .txt), or "
-        "the answers (.csv: file, class; .npy: numbers).",
+        "Names of the classes in the order of the model's outputs (separated by commas, or a "
+        ".txt), or the answers (.csv: file, class; .npy: numbers).",
         group=DATA_GROUP,
         shown="what the data say",
     )
@@ -48,17 +48,17 @@ class AttachOptions(StageOptions):
     )
     taps: tuple[str, ...] = option(
         ("auto",),
-        "auto, or tensors (see `snap inspect`) or pairs a:b, with commas.",
+        "auto, or tensors (see `snap inspect`) or pairs a:b, separated by commas.",
         group=HEADS_GROUP,
     )
     ranks: tuple[int, ...] = ranks_option("32")
     augment_dev: bool = option(
-        False, "Our corruptions stand in for a shift of the inputs.", group=DATA_GROUP
+        False, "Corrupt dev and test data, to stand in for a shift of the inputs.", group=DATA_GROUP
     )
     max_overhead: float = option(
         2.0,
-        "Percent of the model's instructions that taps of auto may add.",
+        "Most instructions that automatic taps may add, in percent of the model's.",
         limits=(0.0, 1e4),
         group=HEADS_GROUP,
     )
-    seed: int = option(13, "Seed of everything random.", limits=(0, SEED_MAX), group=HEADS_GROUP)
+    seed: int = option(13, "Seed of all random numbers.", limits=(0, SEED_MAX), group=HEADS_GROUP)

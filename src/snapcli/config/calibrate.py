@@ -37,7 +37,7 @@ class CalibrateOptions(StageOptions):
     stage: ClassVar[str] = "calibrate"
 
     map: str = option(
-        "auto", "From S to U; auto tries them on dev:", one_of=("auto", *MAPS), group=_MAP
+        "auto", "Map from S to U; auto chooses on dev data:", one_of=("auto", *MAPS), group=_MAP
     )
     third: str = option(
         NO_THIRD,
@@ -47,7 +47,7 @@ class CalibrateOptions(StageOptions):
     )
     balanced: bool = option(
         True,
-        "Fit slopes as if errors were as frequent as hits, or not.",
+        "Give errors and correct answers equal weight in the fit, or not.",
         group=_MAP,
         flag="--balanced/--no-balanced",
     )
@@ -55,7 +55,10 @@ class CalibrateOptions(StageOptions):
         "inverse-variance", "Weights of the taps in S:", one_of=WEIGHTS, group=_MAP
     )
     alpha: float = option(
-        0.5, "Share of max-probability, against margin, in m.", limits=(0.0, 1.0), group=_MAP
+        0.5,
+        "Weight of max-probability in m; the margin has the rest.",
+        limits=(0.0, 1.0),
+        group=_MAP,
     )
     threshold: str = option(
         "coverage",
@@ -73,7 +76,7 @@ class CalibrateOptions(StageOptions):
     )
     limit: int = option(
         1000,
-        "Examples of each corrupted condition and each OOD set that are scored, at most.",
+        "Most examples to score of each corrupted condition and each OOD set.",
         limits=(1, 1_000_000),
         group=_MAP,
         recipe="the data set's",
@@ -81,18 +84,18 @@ class CalibrateOptions(StageOptions):
     )
     controller: bool = option(
         False,
-        "Let the threshold follow a budget from input to input, or not.",
+        "Adjust the threshold after every input to keep a budget, or leave it fixed.",
         group=_CONTROLLER,
         flag="--controller/--static",
     )
     budget: float = option(
-        0.1, "Share of a stream that abstains.", limits=(0.0, 1.0), group=_CONTROLLER
+        0.1, "Share of a stream that may abstain.", limits=(0.0, 1.0), group=_CONTROLLER
     )
     eta: float = option(
         0.05, "Weight of the newest decision in the rate.", limits=(1e-5, 1.0), group=_CONTROLLER
     )
     kappa: float = option(
-        0.01, "How far the rate moves the threshold.", limits=(1e-5, 1.0), group=_CONTROLLER
+        0.01, "Step size of the threshold.", limits=(1e-5, 1.0), group=_CONTROLLER
     )
 
     def check_together(self) -> None:

@@ -10,7 +10,7 @@ from snapcli.config.option import StageOptions, option
 FLOAT, INT8, DEVICE = SOURCES = ("float", "int8", "device")
 ABLATIONS = ("taps", "rank", "head", "quant", "map", "blend", "mode")
 
-_METHODS = "all, single-pass, trained, or names with commas (snap methods lists them)."
+_METHODS = "all, single-pass, trained, or names separated by commas (snap methods lists them)."
 _LIMIT = "Examples of each corruption and each foreign set."
 _REPLICATES = "Draws of the bootstrap."
 _STREAMS = "Test streams of 7,400 frames."
@@ -22,10 +22,16 @@ class TapsOptions(StageOptions):
 
     target: str = target_option()
     kernels: str = kernels_option()
-    per: str = option("flash", "What a tap is paid in:", one_of=("flash", "instructions"))
-    max_flash: float = option(1024.0, "KB of flash that heads and map may take.", limits=(0.0, 1e6))
+    per: str = option(
+        "flash", "What a tap's gain is set against:", one_of=("flash", "instructions")
+    )
+    max_flash: float = option(
+        1024.0, "Most flash that heads and map may take, in KB.", limits=(0.0, 1e6)
+    )
     max_overhead: float = option(
-        100.0, "Percent of the backbone's instructions that they may add.", limits=(0.0, 1e4)
+        100.0,
+        "Most instructions that they may add, in percent of the backbone's.",
+        limits=(0.0, 1e4),
     )
     limit: int = option(500, "Examples of each corrupted dev condition.", limits=(1, 1_000_000))
 
@@ -37,7 +43,7 @@ class CostOptions(StageOptions):
     methods: tuple[str, ...] = option((), _METHODS, shown="all but snap with other maps or heads")
     targets: tuple[str, ...] = option(
         ("small-mcu", "big-mcu"),
-        "A board or an emulated one, again for another.",
+        "A board or an emulated one; repeat it for several.",
         flag="--target",
         repeated=True,
     )
@@ -53,14 +59,14 @@ class EvalOptions(StageOptions):
     methods: tuple[str, ...] = option(("single-pass",), _METHODS)
     on: tuple[str, ...] = option(
         (),
-        "float, int8 or device (a played stream), with commas.",
+        "float, int8 or device (a recorded stream), separated by commas.",
         one_of=SOURCES,
         shown="those that the run has",
     )
     limit: int | None = option(None, _LIMIT, limits=(1, 1_000_000), shown="calibrate's")
     replicates: int | None = option(None, _REPLICATES, limits=(10, 100_000), shown="1000")
     streams: int | None = option(None, _STREAMS, limits=(0, 20), shown="3")
-    anew: bool = option(False, "Throw away the table that is there.")
+    anew: bool = option(False, "Discard the existing table and start again.")
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class AblateOptions(StageOptions):
     stage: ClassVar[str] = "ablate"
 
     kind: str = option(
-        ABLATIONS[0], "What is varied:", one_of=ABLATIONS, shown="required", flag="KIND"
+        ABLATIONS[0], "What to vary:", one_of=ABLATIONS, shown="required", flag="KIND"
     )
     target: str = target_option()
     kernels: str = kernels_option()

@@ -72,7 +72,7 @@ def _parse(text: str, origin: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{origin} is not TOML: {error}", "Mend that line.") from None
+        raise ConfigError(f"{origin} is not TOML: {error}", "Fix that line.") from None
 
 
 def _parse_value(text: str) -> Any:

@@ -36,7 +36,7 @@ def data_dir_option() -> Any:
 def ranks_option(shown: str) -> Any:
     return option(
         (),
-        "Ranks of the projections: one for all taps or one for each, with commas.",
+        "Ranks of the projections: one for all taps or one for each, separated by commas.",
         limits=(1, 256),
         group=HEADS_GROUP,
         shown=shown,
@@ -66,12 +66,10 @@ class TrainOptions(StageOptions):
     channels: int = option(
         0, "1 (grey) or 3 (colour), for your own images.", group=DATA_GROUP, shown="as they are"
     )
-    strict: bool = option(
-        False, "Stop at a broken file of yours instead of skipping it.", group=DATA_GROUP
-    )
+    strict: bool = option(False, "Stop at a broken file instead of skipping it.", group=DATA_GROUP)
     augment: tuple[str, ...] = option(
         (),
-        "Variations of the training data, in this order, with commas; or none.",
+        "Augmentations of the training data, in order, separated by commas; or none.",
         group=DATA_GROUP,
         shown="those of the data set's recipe",
     )
@@ -136,7 +134,7 @@ class TrainOptions(StageOptions):
     )
     detach_from: int = option(
         0,
-        "go on as detach from this epoch, counted from 1.",
+        "switch to detach at this epoch, counted from 1.",
         limits=(0, 10_000),
         only_with=("mode", JOINT),
         group=_LOSS,
@@ -157,14 +155,14 @@ class TrainOptions(StageOptions):
     )
     learning_rate: float = option(
         3e-3,
-        "Learning rate of the backbone at its highest.",
+        "Peak learning rate of the backbone.",
         limits=(1e-8, 10.0),
         group=_TRAINING,
         recipe=_RECIPE,
     )
     warmup: int = option(
         0,
-        "Epochs over which the learning rate rises linearly; then it falls by a cosine.",
+        "Epochs of linear warm-up of the learning rate; a cosine decay follows.",
         limits=(0, 10_000),
         group=_TRAINING,
         recipe=_RECIPE,
@@ -172,7 +170,7 @@ class TrainOptions(StageOptions):
     )
     decay_to: float = option(
         0.01,
-        "Share of the highest learning rate at which the cosine ends.",
+        "Final learning rate, as a share of the peak.",
         limits=(0.0, 1.0),
         group=_TRAINING,
         recipe=_RECIPE,
@@ -187,7 +185,11 @@ class TrainOptions(StageOptions):
         flag=None,
     )
     clip: float = option(
-        1.0, "Norm that gradients are cut to.", limits=(1e-6, 1e6), group=_TRAINING, flag=None
+        1.0,
+        "Largest norm of a gradient; longer ones are clipped.",
+        limits=(1e-6, 1e6),
+        group=_TRAINING,
+        flag=None,
     )
     label_smoothing: float = option(
         0.0,
@@ -241,7 +243,7 @@ class TrainOptions(StageOptions):
     )
     ema: float = option(
         0.0,
-        "Decay of the average of the weights that is kept in the end, e.g. 0.999.",
+        "Keep a moving average of the weights with this decay, e.g. 0.999.",
         limits=(0.0, 0.99999),
         group=_TRAINING,
         shown="the last weights",
@@ -263,7 +265,7 @@ class TrainOptions(StageOptions):
         recipe=_RECIPE,
         flag=None,
     )
-    seed: int = option(13, "Seed of everything random.", limits=(0, SEED_MAX), group=_TRAINING)
+    seed: int = option(13, "Seed of all random numbers.", limits=(0, SEED_MAX), group=_TRAINING)
 
     def check_together(self) -> None:
         """What would have no effect is refused."""

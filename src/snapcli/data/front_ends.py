@@ -34,8 +34,8 @@ _STEPS = 255
 # Steps beyond the ends. Calibration that never saw pure white cuts it off, and no harm is done.
 _HARMLESS = 8
 _WRONG_IF_SATURATED, _ODD_IF_SATURATED = 0.2, 0.01
-# What lies farther out than the range is wide is no outlier of what the model was made for. Dark
-# images with numbers up to 255 show by this: most of them is 0, which fits every range.
+# An input farther out than the range is wide is not an outlier of what the model was made for. This
+# shows dark images with numbers up to 255: most of their pixels are 0, which fits every range.
 _WRONG_IF_FAR = 0.01
 _FEWEST_STEPS = 4
 _ODD_IF_USED = 1 / 8
@@ -162,7 +162,7 @@ def _own(name: str, wanted: Wanted) -> Callable[[Raw], Inputs]:
         with np.errstate(over="ignore"):  # told below
             real = real_inputs(made, wanted) if made.dtype == np.int8 else made.astype(np.float32)
         if not np.isfinite(real).all():
-            raise ConfigError(f"{name} returned NaN or infinite numbers", "Mend it first.")
+            raise ConfigError(f"{name} returned NaN or infinite numbers", "Fix it first.")
         return real
 
     return own
@@ -191,7 +191,7 @@ def check_inputs(x: Inputs, wanted: Wanted) -> tuple[str, ...]:
     broken = int(np.sum(~np.isfinite(x.reshape(len(x), -1)).all(axis=1)))
     if broken:
         raise ConfigError(
-            f"{broken} of {len(x)} inputs hold NaN or infinite numbers", "Remove or mend them."
+            f"{broken} of {len(x)} inputs hold NaN or infinite numbers", "Remove or fix them."
         )
     return () if wanted.scale is None else _check_range(x, wanted)
 

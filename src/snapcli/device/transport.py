@@ -154,7 +154,7 @@ def _explained(path: str, error: Exception) -> LinkError:
     if code in (errno.ENOTTY, errno.EISDIR):
         return LinkError(
             Reason.NO_PORT,
-            f"{path} is no serial port.",
+            f"{path} is not a serial port.",
             "Name another one; `snap ports` lists them.",
         )
     return LinkError(

@@ -43,7 +43,7 @@ def flashers_for(target: Target, wish: Wish) -> list[Flasher]:
     if board is None:
         if wish != Wish():
             raise UsageError(
-                f"{target.name} is no board: nothing is written", "Leave out what names a probe."
+                f"{target.name} is not a board: nothing is written", "Leave out what names a probe."
             )
         return []
     if wish.drive and (wish.probe or wish.flasher not in (AUTO, Drive.name)):
@@ -89,7 +89,7 @@ def choose(target: Target, flashers: Sequence[Flasher], wish: Wish) -> tuple[Fla
         raise problem
     if wish.drive:
         raise DeviceError(
-            f"{wish.drive} is no drive of an ST-LINK: it has no DETAILS.TXT",
+            f"{wish.drive} is not a drive of an ST-LINK: it has no DETAILS.TXT",
             "Name the folder where the board's drive is mounted.",
         )
     raise DeviceError(

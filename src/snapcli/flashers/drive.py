@@ -1,6 +1,6 @@
 """The USB drive of an ST-LINK: a .bin that is copied there is written into the flash.
 
-The drive is no disk. When it has the file it writes the flash, comes back as a new drive
+The drive is not a disk. When it has the file it writes the flash, comes back as a new drive
 without that file, and leaves FAIL.TXT there if something went wrong.
 """
 

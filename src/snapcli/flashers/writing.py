@@ -10,7 +10,7 @@ from snapcli.flashers.part import refuse_other_part
 from snapcli.targets import Target
 
 _HALF = "the board may be half-written"
-_AGAIN = "Flashing again mends it."
+_AGAIN = "Flash it again."
 
 
 @dataclass(frozen=True)

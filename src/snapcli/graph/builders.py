@@ -328,7 +328,7 @@ def _quantize(network: Network, node: Node) -> None:
 def _dequantize(network: Network, node: Node) -> None:
     source = network.source(node)
     if node.outputs[0] not in network.subgraph.outputs:
-        raise node.refuse("is no output of the model", "Quantize the whole model to int8.")
+        raise node.refuse("is not an output of the model", "Quantize the whole model to int8.")
     target = network.define(node.outputs[0], source.shape, "float32")
     layer = fx.DequantizeS8F32(source.size, source.tensor.scale, source.tensor.zero_point)
     network.add(node.kind, layer, [source], target)
@@ -389,7 +389,7 @@ def _transpose(network: Network, node: Node) -> None:
     source = network.source(node)
     order = [axis_of(int(a), len(source.shape)) for a in network.integer(node, 1).ravel()]
     if sorted(order) != list(range(len(source.shape))):
-        raise ValueError(f"the order of layer '{node.label}' is no permutation")
+        raise ValueError(f"the order of layer '{node.label}' is not a permutation")
     target = network.define(node.outputs[0], [source.shape[a] for a in order])
     network.add(node.kind, fx.transpose_copy(source.shape, order), [source], target)
 

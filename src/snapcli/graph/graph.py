@@ -78,7 +78,7 @@ class Graph:
 
     outputs maps the names of the .tflite's signature to tensors. constants are int8 operands
     [size] that no layer computes. views maps a tensor to the one whose bytes it shows under
-    another shape (RESHAPE); that one is no view itself.
+    another shape (RESHAPE); that one is not a view itself.
     """
 
     tensors: dict[str, Tensor]

@@ -91,7 +91,7 @@ def _code(model: Record, operator: Record) -> int:
 
 
 def _node(model: Record, network: Network, operator: Record, label: str = "") -> Node:
-    """label: that of the layer it is a part of, where it is no layer of its own."""
+    """label: that of the layer it is a part of, where it is not a layer of its own."""
     builtin = _code(model, operator)
     outputs = tuple(int(i) for i in operator.outputs)
     if not outputs:
@@ -111,7 +111,9 @@ def _add(network: Network, node: Node) -> None:
     dtype = network.type(index)
     if dtype not in INTEGER_TYPES:
         if node.kind in (SPLIT, JOIN):
-            raise node.refuse("is no part of a dilated convolution, or others read its parts", HINT)
+            raise node.refuse(
+                "is not part of a dilated convolution, or others read its parts", HINT
+            )
         if node.kind not in BUILDERS:
             raise _unsupported(node.kind, node.label)
         BUILDERS[node.kind](network, node)

@@ -25,7 +25,7 @@ def meaning(dataset: Dataset, report: CalibrateReport, share: float, dev: int) -
 def _of_map(dataset: Dataset, report: CalibrateReport) -> str:
     if report.map["kind"] == "percentile":
         return (
-            "U is the share of clean inputs that surprised the model less; it is no probability "
+            "U is the share of clean inputs that surprised the model less; it is not a probability "
             "of error."
         )
     if not dataset.labelled:

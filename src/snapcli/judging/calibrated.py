@@ -55,9 +55,7 @@ def calibration_of(run: Run, source: str) -> Calibration:
         report = read_as(path, _Report)
     options, kind = calibrated.options, report.map.kind
     if kind not in MAPS:
-        raise ArtifactError(
-            f"{path} names a map that there is not", f"Run: {run.remedy('calibrate')}"
-        )
+        raise ArtifactError(f"{path} names an unknown map", f"Run: {run.remedy('calibrate')}")
     options = replace(options, limit=origin.limit(options))
     tuning = _tuning(report, kind) if options.map == "auto" else None
     return Calibration(options, kind, tuning)

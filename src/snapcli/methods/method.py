@@ -104,7 +104,7 @@ class Method(Protocol):
 
 
 class _Plain(ABC):
-    """What most methods are: a score that needs no fit and is no probability."""
+    """What most methods are: a score that needs no fit and is not a probability."""
 
     name: str
     source = ""

@@ -96,7 +96,7 @@ class Snap(SinglePass):
         return self.map_.rank(self._features(batch))
 
     def uncertainty(self, batch: Batch) -> Array | None:
-        """A percentile of clean data is no probability of error."""
+        """A percentile of clean data is not a probability of error."""
         return None if self.options.map == "percentile" else self.map_(self._features(batch))
 
     def probabilities(self, batch: Batch) -> Array:

@@ -79,7 +79,7 @@ def load_model(path: Path) -> Any:
     except ConfigError as error:
         raise ArtifactError(error.message, "Run: snap train") from None
     if not isinstance(model.output, dict) or LOGITS not in model.output:
-        raise ArtifactError(f"{path} is no model that snap trained", "Run: snap train")
+        raise ArtifactError(f"{path} is not a model that snap trained", "Run: snap train")
     if not all(np.isfinite(values).all() for values in model.get_weights()):
-        raise ArtifactError(f"{path} has weights that are no numbers", "Run: snap train")
+        raise ArtifactError(f"{path} has weights that are not numbers", "Run: snap train")
     return model

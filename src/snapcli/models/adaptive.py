@@ -27,7 +27,7 @@ class AdaptiveLambda:
         return self.value * self.ratio
 
     def update(self, ratio: float) -> None:
-        """ratio: measured on one batch. One that is no number (no gradient at all) is left out."""
+        """ratio: measured on one batch; nan (no gradient at all) is left out."""
         if not (np.isfinite(ratio) and ratio > 0):
             return
         first = np.isnan(self.ratio)

@@ -105,7 +105,7 @@ class Backbone:
                 f"{self.name} has no tap {block}", f"Its letters: {', '.join(self.letters)}."
             )
         raise UsageError(
-            f"'{block}' is no block of {self.name} that can be tapped",
+            f"'{block}' is not a block of {self.name} that can be tapped",
             suggestion(block, (*self.letters, *allowed)),
         )
 

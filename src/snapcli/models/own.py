@@ -40,7 +40,7 @@ def check_order(before: str, after: str, layers: Sequence[str], name: str) -> No
 
 
 def built(build: Build, input_shape: tuple[int, int, int], classes: int, name: str) -> Any:
-    """What the user's function makes of these; whatever goes wrong in it is theirs to mend."""
+    """What the user's function makes of these; whatever goes wrong in it is theirs to fix."""
     model = called(
         build,
         name,

@@ -108,10 +108,10 @@ def read_saved(path: Path) -> KerasFile:
             weights = None
         refuse_reaching(content if weights is None else weights)
         if not isinstance(config, dict):
-            raise ValueError("its configuration is no object")
+            raise ValueError("its configuration is not an object")
     except DAMAGE as error:
         raise ArtifactError(
-            f"{path} is no saved Keras model ({first_line(error)})",
+            f"{path} is not a saved Keras model ({first_line(error)})",
             "Give what model.save() wrote: a .keras or .h5 file.",
         ) from None
     return KerasFile(path, config, version, content, weights)

@@ -56,5 +56,5 @@ def _copy_variables(source: Path, to: Path) -> None:
         raise ValueError(f"variables/ has {len(files):,} files")
     for path in files:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ValueError(f"variables/{path.name} is no file")
+            raise ValueError(f"variables/{path.name} is not a file")
         shutil.copyfile(path, to / path.name)

@@ -19,7 +19,7 @@ def run_recipe(run: Run) -> Recipe:
     path = run.path(CONFIG)
     try:
         if path.exists() and not path.is_file():
-            raise ConfigError("it is no file")
+            raise ConfigError("it is not a file")
         recipe = load_recipe(path)
     except ConfigError as error:
         raise ArtifactError(

@@ -26,7 +26,7 @@ INSTRUCTIONS = "instructions"
 class MeasuredCost:
     """Of a stage, a step or a kernel: its mean count, and its share of all.
 
-    macs: multiply-accumulates, 0 for what is no layer.
+    macs: multiply-accumulates, 0 for what is not a layer.
     """
 
     name: str

@@ -45,7 +45,7 @@ class Lock:
             yield
             return
         if self.is_shared:
-            raise RuntimeError("whoever keeps others from writing cannot write")
+            raise RuntimeError("the holder of a read lock cannot write")
         with self._opened() as file:
             _take(file, on_wait)
             file.seek(0)
@@ -101,7 +101,7 @@ class Lock:
         folder = self.path.parent
         for path, is_right in ((folder, Path.is_dir), (self.path, Path.is_file)):
             if path.is_symlink() or (path.exists() and not is_right(path)):
-                raise ArtifactError(f"{path} is no lock of ours", "Remove it.")
+                raise ArtifactError(f"{path} is not a lock of ours", "Remove it.")
         folder.mkdir(exist_ok=True)
         return open(self.path, "r+", opener=_created)
 

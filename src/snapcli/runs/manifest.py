@@ -41,7 +41,7 @@ def read_manifest(root: Path) -> Manifest:
         schema = manifest["schema"]
         # What another schema holds is not ours to judge.
         if not isinstance(schema, int):
-            raise ValueError("its schema is no number")
+            raise ValueError("its schema is not a number")
         # What another schema holds is not ours to judge.
         for stage, record in manifest["stages"].items() if schema == SCHEMA else ():
             _check_record(stage, record)

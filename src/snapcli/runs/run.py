@@ -68,7 +68,7 @@ Record = dict[str, Any]
 @dataclass(frozen=True)
 class StageState:
     """status is one of done, stale, damaged or missing; detail says why; running the stage
-    origin again is the way to mend it."""
+    origin again is the way to repair it."""
 
     stage: str
     status: str
@@ -147,7 +147,7 @@ class Run:
         return self.path(folder_of(stage))
 
     def refuse(self, state: StageState) -> NoReturn:
-        """Says what is wrong with a stage and the command that mends it."""
+        """Says what is wrong with a stage and the command that repairs it."""
         raise ArtifactError(
             f"{state.stage} of {self.name} is {state.detail}", f"Run: {self.remedy(state.origin)}"
         )

@@ -29,5 +29,5 @@ def turns(fitted: Sequence[str], judged: Sequence[str]) -> list[Turn]:
         Turn(first, tuple(name for name in judged if name not in first)),
         Turn(second, tuple(name for name in judged if name in first)),
     ]
-    # Clean data alone are no turn, unless there is nothing else.
+    # Clean data alone are not a turn, unless there is nothing else.
     return [turn for turn in both if turn.judged] or both[:1]

@@ -157,7 +157,7 @@ def _check(run: Run, kind: str, target: Target) -> None:
 def _check_labels(run: Run, dataset: Dataset) -> None:
     if not dataset.labelled:
         raise UsageError(
-            f"the data of {run.name} have no labels, so nobody knows what is wrong",
+            f"the data of {run.name} have no labels, so errors cannot be told",
             "Attach with --labels.",
         )
 

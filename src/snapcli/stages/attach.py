@@ -220,7 +220,7 @@ def _pairs(graph: Graph, options: AttachOptions) -> list[tuple[str, str]]:
     pairs = tap_pairs(graph) if options.taps == AUTO else named_pairs(graph, options.taps)
     if not pairs:
         raise UsageError(
-            "the model has no two blocks, of which one could be predicted from the other",
+            "the model has no two blocks where one could be predicted from the other",
             "Name two of its tensors: --taps before:after",
         )
     if options.taps != AUTO and len(pairs) > MAX_TAPS:

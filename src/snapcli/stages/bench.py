@@ -70,7 +70,7 @@ def bench(
         return _measured(run, target, options, port, on_progress)
     if target.emulator:
         raise UsageError(
-            f"{target.name} is an emulator, which takes no power of a board's",
+            f"{target.name} is an emulator, which draws no power to measure",
             "Leave --power-trace out, or bench a board: --port PORT",
         )
     if port is None:

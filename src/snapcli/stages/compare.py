@@ -147,7 +147,7 @@ def parse_gate(text: str) -> Gate:
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"'{text}' is no gate",
+            f"'{text}' is not a gate",
             "Write FIGURE>+CHANGE or FIGURE<-CHANGE, for example 'flash>+2%' or 'accuracy<-0.01'.",
         )
     figure, side, sign, amount, percent = match.groups()

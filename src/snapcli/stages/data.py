@@ -159,7 +159,7 @@ def preview(options: TrainOptions, out: Path, on_progress: OnProgress = silent) 
     from snapcli.data.preview import draw_preview
 
     if out.suffix.lower() != ".png" or out.is_dir():
-        raise UsageError(f"{out} is no name for a picture", "Give one that ends in .png.")
+        raise UsageError(f"{out} is not a name for a picture", "Give one that ends in .png.")
     picture = draw_preview(load_dataset(options, on_progress))
     with disk_errors(out, "--out"):
         out.parent.mkdir(parents=True, exist_ok=True)

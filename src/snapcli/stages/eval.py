@@ -68,7 +68,7 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
     dataset = origin.dataset(on_progress)
     if not dataset.labelled:
         raise UsageError(
-            f"the data of {run.name} have no labels, so nobody knows what is wrong",
+            f"the data of {run.name} have no labels, so errors cannot be told",
             "Attach with --labels.",
         )
     before = None if options.anew else _before(run)

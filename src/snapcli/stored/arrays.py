@@ -66,7 +66,7 @@ class Arrays:
         """One of these; any, if none are given."""
         text = self.any(name)
         if text.dtype.kind != "U" or text.ndim or (among and str(text) not in among):
-            raise ValueError(f"{name} is no name that is known")
+            raise ValueError(f"{name} is not a known name")
         return str(text)
 
     def check_all_read(self) -> None:
@@ -120,7 +120,7 @@ def read_npz(path: Path, limit: int = HELD_MAX) -> dict[str, NDArray[Any]]:
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in arrays:
-                raise ValueError(f"its member {name[:40]} is no array of its own")
+                raise ValueError(f"its member {name[:40]} is not an array of its own")
             with archive.open(member) as file:
                 arrays[name] = read_array(file, member.file_size, limit)
     return arrays
@@ -137,7 +137,7 @@ def read_array(file: IO[bytes], size: int, limit: int) -> NDArray[Any]:
     headers = {b"\1\0": npy.read_array_header_1_0, b"\2\0": npy.read_array_header_2_0}
     magic, version = file.read(6), file.read(2)
     if magic != npy.MAGIC_PREFIX or version not in headers:
-        raise ValueError("it is no array that numpy.save wrote")
+        raise ValueError("it is not an array that numpy.save wrote")
     try:
         shape, fortran, dtype = headers[version](file)
     except Exception:  # numpy parses it as Python, which raises what it likes

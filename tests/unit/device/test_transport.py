@@ -53,7 +53,7 @@ def test_no_permission_names_the_group(pty_path, monkeypatch):
 def test_a_file_is_no_port(tmp_path):
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file"):
-        with pytest.raises(DeviceError, match="is no serial port"):
+        with pytest.raises(DeviceError, match="is not a serial port"):
             open_port(str(path))
 
 

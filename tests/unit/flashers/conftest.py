@@ -13,7 +13,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    """Bytes that are no multiple of anything, in a folder with an awkward name."""
+    """Bytes that are not a multiple of anything, in a folder with an awkward name."""
     folder = tmp_path / "a {folder} of me@home"
     folder.mkdir()
     path = folder / "firmware.bin"

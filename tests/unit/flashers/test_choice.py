@@ -81,8 +81,8 @@ def test_a_flasher_that_is_not_installed(
         ("small-mcu", {"flasher": "openocd", "drive": "x"}, "--drive is the way of another"),
         ("small-mcu", {"drive": "x", "probe": "y"}, "--drive is the way of another"),
         ("small-mcu", {"flasher": "drive", "probe": "y"}, "a drive has no serial number"),
-        ("qemu-m4", {"flasher": "openocd"}, "qemu-m4 is no board"),
-        ("qemu-m4", {"port": "/dev/ttyACM0"}, "qemu-m4 is no board"),
+        ("qemu-m4", {"flasher": "openocd"}, "qemu-m4 is not a board"),
+        ("qemu-m4", {"port": "/dev/ttyACM0"}, "qemu-m4 is not a board"),
     ],
 )
 def test_wishes_that_mean_nothing(target: str, wish: dict[str, str], message: str) -> None:

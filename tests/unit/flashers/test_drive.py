@@ -91,5 +91,5 @@ def test_of_two_drives_one_has_to_be_named(desk: Desk, image: Path) -> None:
 
 
 def test_a_folder_that_is_no_drive(desk: Desk, image: Path) -> None:
-    with pytest.raises(DeviceError, match="no drive of an ST-LINK"):
+    with pytest.raises(DeviceError, match="not a drive of an ST-LINK"):
         flash(image, Wish(drive=desk.drives))

@@ -227,9 +227,7 @@ def test_ctrl_c_ends_the_tool_and_tells_what_it_leaves(desk: Desk, image: Path, 
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert said == (
-        "writing was interrupted; the board may be half-written | Flashing again mends it.\n"
-    )
+    assert said == ("writing was interrupted; the board may be half-written | Flash it again.\n")
     wait_for(lambda: has_ended(desk))
 
 

@@ -372,19 +372,19 @@ def int16_between(model: Any, graph: Any) -> None:
     graph.tensors[graph.operators[0].outputs[0]].type = schema.TensorType.INT16
 
 
-SPLIT_OF_0 = "SPACE_TO_BATCH_ND of layer 'layer_0' is no part of a dilated convolution"
+SPLIT_OF_0 = "SPACE_TO_BATCH_ND of layer 'layer_0' is not part of a dilated convolution"
 INNER = "CONV_2D of layer 'out' between .* strides, dilates or pads itself"
 BEYOND = "BATCH_TO_SPACE_ND of layer 'out' keeps less than the image, or padding alone"
 REFUSED: dict[str, tuple[bytes, str]] = {
     "no_convolution": (without_convolution(), SPLIT_OF_0),
-    "split_alone": (chain(SAME.operators()[0]), "SPACE_TO_BATCH_ND of layer 'out' is no part"),
+    "split_alone": (chain(SAME.operators()[0]), "SPACE_TO_BATCH_ND of layer 'out' is not part"),
     "join_alone": (chain(SAME.operators()[2]), "input 'input' is a batch of 4"),
     "relu_between": (relu_between(), SPLIT_OF_0),
     "phases_read": (read_by_another(0), SPLIT_OF_0),
     "results_read": (read_by_another(1), SPLIT_OF_0),
     "phases_shown": (
         op.flatbuffer(SAME.operators(), {"phases": 0, "out": 2}),
-        "SPACE_TO_BATCH_ND of layer 'phases' is no part",
+        "SPACE_TO_BATCH_ND of layer 'phases' is not part",
     ),
     "results_shown": (op.flatbuffer(SAME.operators(), {"results": 1, "out": 2}), SPLIT_OF_0),
     "backwards": (edited(SAME.content(), backwards), SPLIT_OF_0),

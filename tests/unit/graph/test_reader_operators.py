@@ -626,7 +626,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Any, Any], None], str]] = {
             op.elementwise("QUANTIZE", op.Tensor(IMAGE.shape, dtype=np.float32), IMAGE),
         ),
         no_change,
-        "DEQUANTIZE of layer 'layer_0' is no output of the model",
+        "DEQUANTIZE of layer 'layer_0' is not an output of the model",
     ),
 }
 

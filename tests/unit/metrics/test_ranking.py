@@ -93,7 +93,7 @@ def test_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("positives", [20, 60, 100, 140, 1000])
 def test_a_recall_that_is_reached_exactly_is_reached(positives: int) -> None:
-    """Scores of the positives fall, one negative lies below 95 % of them: it is no alarm."""
+    """Scores of the positives fall, one negative lies below 95 % of them: it is not an alarm."""
     score = np.append(np.arange(positives, 0, -1.0), positives / 20 + 0.5)
     positive = np.append(np.ones(positives, bool), False)
     assert Ranked(positive, score).fpr_at_recall(ones(positives + 1)) == 0

@@ -130,7 +130,7 @@ def test_a_form_that_deceives(name: str, files: dict[str, Path], tmp_path: Path)
 @pytest.mark.parametrize("form", ["keras", "h5"])
 @pytest.mark.parametrize("version", ["2", "3"])
 def test_the_lambda_would_run(version: str, form: str, tmp_path: Path) -> None:
-    """What is refused above is no invention: Keras itself runs it."""
+    """What is refused above is not an invention: Keras itself runs it."""
     from .small_models import library
 
     need(tensorflow=True)

@@ -225,7 +225,7 @@ def test_a_name_that_comes_twice(saved: dict[tuple[str, str], Path], tmp_path: P
     folder = copied(saved["gated", "gaussian"], tmp_path / "changed")
     with zipfile.ZipFile(folder / HEADS_FILE, "a") as archive, pytest.warns(match="Duplicate name"):
         archive.writestr("0.rank.npy", archive.read("0.rank.npy"))
-    with pytest.raises(ArtifactError, match=r"0\.rank is no array of its own"):
+    with pytest.raises(ArtifactError, match=r"0\.rank is not an array of its own"):
         load_monitor(folder)
 
 

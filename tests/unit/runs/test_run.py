@@ -168,7 +168,7 @@ def test_files_that_belong_together_share_a_number(run: Run) -> None:
     record = run.record("stream/qemu-m4")
     assert record
     assert {Path(name).suffix for name in record["outputs"]} == {".npz", ".json"}
-    # A stream is no bench, and its command is not called like it.
+    # A stream is not a bench, and its command is not called like it.
     assert run.add_json("bench/qemu-m4", (), {}).name == "qemu-m4-001.json"
     assert run.remedy("stream/qemu-m4") == "snap bench --stream --target qemu-m4"
 

@@ -91,7 +91,7 @@ def test_kernels_stand_against_their_inner_loops() -> None:
         ("snapuq_map_gated_q16", 1, 600, 0, None),
     ]
     assert [k.times_bound for k in kernels] == [pytest.approx(2.5), None, None]
-    # Cycles are no instructions: the bound is known, how far they are from it is not.
+    # Cycles are not instructions: the bound is known, how far they are from it is not.
     on_board = kernel_costs(step_costs(profiles, twice, "cycles"), "cycles")[0]
     assert (on_board.bound, on_board.times_bound) == (0.8, None)
 

@@ -112,7 +112,7 @@ def test_a_gate_on_a_family_is_one_on_each(runs: tuple[Run, Run]) -> None:
     "text", ["flash", "flash>2%", "flash=+2%", ">+2", "flash>+x", "flash>+2%%"]
 )
 def test_what_is_no_gate(text: str) -> None:
-    with pytest.raises(UsageError, match="is no gate") as raised:
+    with pytest.raises(UsageError, match="is not a gate") as raised:
         parse_gate(text)
     assert "flash>+2%" in str(raised.value.hint)
 

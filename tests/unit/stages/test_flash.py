@@ -129,7 +129,7 @@ def test_a_failed_build_starts_no_flasher(
     desk: Desk, exported: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*arguments: object) -> toolchain.Build:
-        raise ToolchainError("arm-none-eabi-gcc failed: no", "Mend it.")
+        raise ToolchainError("arm-none-eabi-gcc failed: no", "Fix it.")
 
     desk.plug_in()
     assert flashed(exported, "--build-only").code == 0

@@ -91,7 +91,7 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes], int]]:
 
 def _no_file(archive: Path, member: str) -> ArtifactError:
     return ArtifactError(
-        f"{archive.name} holds {member}, which is no file", "Do not use that file."
+        f"{archive.name} holds {member}, which is not a file", "Do not use that file."
     )
 
 

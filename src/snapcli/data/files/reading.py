@@ -90,6 +90,6 @@ def broken_note(broken: Sequence[str], strict: bool) -> tuple[str, ...]:
     if not broken:
         return ()
     if strict:
-        raise ArtifactError(first_of(broken), "Mend or remove it.")
+        raise ArtifactError(first_of(broken), "Fix or remove it.")
     files = "file was" if len(broken) == 1 else "files were"
     return (*broken, f"{len(broken)} broken {files} skipped")

@@ -44,7 +44,7 @@ class _Array:
         name = self.kind.name if isinstance(self.kind, _Kind) else None
         sizes = self.shape if isinstance(self.shape, tuple) else ()
         if name not in ("u1", b"u1") or not isinstance(self.content, bytes):
-            raise ValueError("its data are no array of bytes")
+            raise ValueError("its data are not an array of bytes")
         if not all(type(n) is int for n in sizes) or math.prod(sizes) != len(self.content):
             raise ValueError("its array has not the size that it claims")
         return np.frombuffer(self.content, np.uint8).reshape(-1, *_SHAPE)
@@ -84,7 +84,7 @@ def read_batch(content: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     data = batch[b"data"]
     labels = batch[b"labels"]
     if not isinstance(data, _Array):
-        raise ValueError("its data are no array")
+        raise ValueError("its data are not an array")
     if type(labels) is not list or len(labels) > _LABELS_MAX or {int} != {type(y) for y in labels}:
-        raise ValueError("its labels are no whole numbers")
+        raise ValueError("its labels are not whole numbers")
     return data.bytes(), np.array(labels, np.int64)

@@ -23,7 +23,7 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
         raw = read_bytes(path)
         data = unpacked(raw, _IDX_MAX) if raw[:2] == b"\x1f\x8b" else raw
         if len(data) < 4 or data[:3] != b"\x00\x00\x08":
-            raise ValueError("it is no idx file of bytes")
+            raise ValueError("it is not an idx file of bytes")
         if data[3] != axes:
             raise ValueError(f"it has {data[3]} axes instead of {axes}")
         header = 4 + 4 * axes

@@ -92,7 +92,7 @@ def rate_of(path: Path) -> tuple[int, int, float]:
         with path.open("rb") as file:
             form = file.read(12)
             if form[:4] not in _BYTE_ORDER or form[8:] != b"WAVE":
-                raise ValueError("it is no WAV file")
+                raise ValueError("it is not a WAV file")
             order, rate, channels, frame_bytes = _BYTE_ORDER[form[:4]], 0, 0, 0
             while True:
                 name, length = struct.unpack(f"{order}4sI", file.read(8))

@@ -53,7 +53,7 @@ def matched(folders: Sequence[str], names: tuple[str, ...], classes: int, where:
     strange = [name for name in folders if key(name) not in outputs]
     if strange and _UNKNOWN not in outputs:
         raise ConfigError(
-            f"{where} has '{strange[0]}', which is no class of the model",
+            f"{where} has '{strange[0]}', which is not a class of the model",
             suggestion(strange[0], names),
         )
     index = {name: outputs.get(key(name), outputs.get(_UNKNOWN, -1)) for name in folders}
@@ -68,7 +68,7 @@ def _told(names: tuple[str, ...], index: dict[str, int], notes: tuple[str, ...] 
 
 
 def check_indices(y: NDArray[np.int64], classes: int, where: str) -> None:
-    """Raises ConfigError for a label that is no output of the model."""
+    """Raises ConfigError for a label that is not an output of the model."""
     wrong = y[(y < 0) | (y >= classes)]
     if len(wrong):
         raise ConfigError(

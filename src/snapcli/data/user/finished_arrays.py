@@ -38,10 +38,10 @@ def arrays_of_function(name: str) -> Arrays:
 def _array(value: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(value)
-    except Exception:  # whatever a type that is no array raises on its way to one
+    except Exception:  # whatever a type that is not an array raises on its way to one
         array = np.array(None)
     if array.dtype.kind == "O":
-        raise ConfigError(f"{name} returned {type(value).__name__}, no array", _RETURNS)
+        raise ConfigError(f"{name} returned {type(value).__name__}, not an array", _RETURNS)
     return array
 
 
@@ -94,7 +94,7 @@ def _raw(x: np.ndarray, rate: int, where: str, wanted: Wanted, as_given: bool) -
                 real = x.astype(np.float32)
             if not np.isfinite(real).all():
                 raise ConfigError(
-                    f"{where} has values that are no numbers", "Remove those examples."
+                    f"{where} has values that are not numbers", "Remove those examples."
                 )
             return real
         if x.dtype == np.int16 and as_given:

@@ -80,7 +80,7 @@ def _raw(x: np.ndarray, rate: int, path: Path) -> Raw:
 def _stored(x: np.ndarray, sounds: bool, path: Path) -> Raw:
     """Real numbers as they are stored."""
     if not np.isfinite(x).all():
-        raise ConfigError(f"{path} has values that are no numbers", "Remove those examples.")
+        raise ConfigError(f"{path} has values that are not numbers", "Remove those examples.")
     low = -1.0 if sounds else 0.0
     if x.min() < low or x.max() > 1.0:
         raise ConfigError(

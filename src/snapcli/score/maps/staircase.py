@@ -55,7 +55,7 @@ def fit_isotonic(features: Features, wrong: Bools) -> StaircaseMap:
 def fit_percentile(features: Features, clean: Bools) -> StaircaseMap:
     """U = the share of clean data with a smaller S, down to the next of PERCENTILES.
 
-    It needs no labels, and is no probability of error.
+    It needs no labels, and is not a probability of error.
     """
     ordered = np.sort(features.score[clean])
     # At least a share p is smaller than S just above the ceil(p n)-th of them.

@@ -70,7 +70,7 @@ def test_links_and_devices_are_refused(tmp_path: Path, kind: bytes) -> None:
         info = tarfile.TarInfo("link")
         info.type, info.linkname = kind, "/etc/passwd"
         file.addfile(info)
-    with pytest.raises(ArtifactError, match="which is no file"):
+    with pytest.raises(ArtifactError, match="which is not a file"):
         unpack(path, tmp_path / "out", "toy")
 
 
@@ -80,7 +80,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
         entry = zipfile.ZipInfo("link")
         entry.external_attr = 0o120777 << 16
         file.writestr(entry, "/etc/passwd")
-    with pytest.raises(ArtifactError, match="which is no file"):
+    with pytest.raises(ArtifactError, match="which is not a file"):
         unpack(path, tmp_path / "out", "toy")
 
 

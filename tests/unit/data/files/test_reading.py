@@ -185,6 +185,6 @@ def test_broken_files_are_named_and_counted() -> None:
 def test_with_strict_the_first_broken_file_is_an_error() -> None:
     with pytest.raises(ArtifactError, match=r"^cannot read a$") as caught:
         broken_note(["cannot read a"], strict=True)
-    assert caught.value.hint == "Mend or remove it."
+    assert caught.value.hint == "Fix or remove it."
     with pytest.raises(ArtifactError, match=r"^a \(and 2 more\)$"):
         broken_note(list("abc"), strict=True)

@@ -194,7 +194,7 @@ def test_a_missing_batch_is_named(tmp_path: Path, gone: str) -> None:
         ({b"labels": [0] * 9}, "10 images but 9 labels"),
         ({b"labels": [*range(9), 10]}, "labels beyond 0 to 9"),
         ({b"labels": [*range(9), -1]}, "labels beyond 0 to 9"),
-        ({b"labels": ["cat"] * 10}, "labels are no whole numbers"),
+        ({b"labels": ["cat"] * 10}, "labels are not whole numbers"),
         ({b"data": np.zeros((10, 3071), np.uint8)}, "cannot reshape"),
         ({b"data": None}, ""),
     ],

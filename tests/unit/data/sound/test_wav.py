@@ -150,7 +150,7 @@ FLOAT_32 = (b"fmt ", struct.pack("<HHIIHH", 3, 1, 16_000, 64_000, 4, 32))
         (b"", "it is empty"),
         (b"RIFF", "it ends after 4 of 8 bytes"),
         (b"\x00" * 100, "not understood"),
-        (b"ID3\x03 this is no wav file, however it ends in .wav", "not understood"),
+        (b"ID3\x03 this is not a wav file, however it ends in .wav", "not understood"),
         (chunked(), "cannot read"),
         (chunked(PCM_16), "cannot read"),
         (chunked(SOUND), "No fmt chunk before data"),

@@ -19,7 +19,7 @@ def test_what_is_no_class_counts_as_unknown_if_there_is_one() -> None:
     found = matched(["bed", "cat", "go", "stop"], NAMES, 3, "here")
     assert found.index == {"bed": 1, "cat": 1, "go": 0, "stop": 2}
     assert found.notes == ("these count as 'unknown': bed, cat",)
-    with pytest.raises(ConfigError, match="here has 'goo', which is no class") as caught:
+    with pytest.raises(ConfigError, match="here has 'goo', which is not a class") as caught:
         matched(["goo", "stop"], ("go", "stop"), 2, "here")
     assert caught.value.hint == "Did you mean go?"
 

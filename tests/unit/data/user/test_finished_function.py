@@ -105,7 +105,7 @@ def test_sounds_are_raw_and_can_be_corrupted(module: Module) -> None:
 
 
 def test_a_front_end_of_the_users_own_gets_what_was_given(module: Module, tmp_path: Path) -> None:
-    """300 samples are no sound of ours, and nothing is kept of what may change."""
+    """300 samples are not a sound of ours, and nothing is kept of what may change."""
     name = module("return rng.integers(-9000, 9000, (60, 300), dtype=np.int16)")
     (tmp_path / "users_front_end.py").write_text(
         "def front(x):\n    assert x.shape[1] == 300\n    return x.reshape(-1, 30, 10) / 9000.0\n"
@@ -119,16 +119,16 @@ def test_a_front_end_of_the_users_own_gets_what_was_given(module: Module, tmp_pa
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("return None", "returned NoneType, no array"),
-        ("return x, y, y", "returned tuple, no array"),
-        ("return {'x': object()}", "returned object, no array"),
-        ("return [[1, 2], [3]]", "returned list, no array"),
+        ("return None", "returned NoneType, not an array"),
+        ("return x, y, y", "returned tuple, not an array"),
+        ("return {'x': object()}", "returned object, not an array"),
+        ("return [[1, 2], [3]]", "returned list, not an array"),
         ("return 'a folder'", r"an array \(\) of <U8"),
         ("return {}", "has the arrays none"),
         ("return {'images': x}", "has the arrays images"),
         ("return x, y[1:]", "60 examples but 59 labels"),
         ("return x[:20]", "has 20 examples"),
-        ("return x * np.nan", "no numbers"),
+        ("return x * np.nan", "not numbers"),
         ("return x * 255", "the model expects int8"),
         ("raise OSError('no card\\nin the reader')", "failed with OSError: no card$"),
         ("return get(1)", "failed with TypeError"),

@@ -142,4 +142,4 @@ def test_files_that_are_no_array_are_told(tmp_path: Path) -> None:
         refused(ArtifactError, "cannot be read", path)
     with path.open("wb") as raw:
         np.savez(raw, y=np.arange(3))
-    refused(ArtifactError, "no array that numpy", path)
+    refused(ArtifactError, "not an array that numpy", path)

@@ -444,7 +444,7 @@ def test_broken_images_are_skipped_named_and_counted(folder: Path) -> None:
         assert len(dataset.ood["ood"]) == 1
         for origin, _, x in found:
             np.testing.assert_array_equal(x, np.asarray(Image.open(folder / origin)))
-    refused(folder, ArtifactError, r"03\.png.*\(and 3 more\)", "Mend or remove", strict=True)
+    refused(folder, ArtifactError, r"03\.png.*\(and 3 more\)", "Fix or remove", strict=True)
 
 
 def test_a_changed_image_is_read_again(folder: Path) -> None:
@@ -594,8 +594,8 @@ def with_value(value: float) -> Callable[[np.ndarray], np.ndarray]:
         (changed(x=with_value(1.5)), "values from 0 to 1.5"),
         (changed(x=with_value(-0.5)), "values from -0.5 to 1"),
         (changed(x=lambda x: x.astype(np.float32)), "values from 0 to 255"),
-        (changed(x=with_value(np.nan)), "no numbers"),
-        (changed(x=with_value(np.inf)), "no numbers"),
+        (changed(x=with_value(np.nan)), "not numbers"),
+        (changed(x=with_value(np.inf)), "not numbers"),
         (changed(x=lambda x: x.astype(np.int64)), r"\(30, 12, 12, 3\) of int64"),
         (changed(x=lambda x: x > 3), r"\(30, 12, 12, 3\) of bool"),
         (changed(x=lambda x: x.transpose(0, 3, 1, 2)), r"\(30, 3, 12, 12\) of uint8"),
