@@ -1,4 +1,4 @@
-"""How much a file from elsewhere may ask for, told before any of it is unpacked or held.
+"""How much a file from elsewhere may ask for, checked before any of it is unpacked or held.
 
 A file of a kilobyte can claim to hold a terabyte. What is held in memory at once has a limit of
 its own; what is unpacked to disk, piece by piece, may grow as the archive does.

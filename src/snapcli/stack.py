@@ -1,9 +1,10 @@
 """The most stack that a linked program can take, by its deepest path of calls.
 
-Three texts tell it: the linked code (objdump's symbols and disassembly) shows who calls whom and
-what is pushed, library functions and assembly included; the compiler's .su files say how large
-its frames are; the objects' relocations say whose address is taken, and so whom an indirect call
-may reach. What these cannot bound is an error, never a guess. Nothing here starts a program.
+It is read from three texts. The linked code (objdump's symbols and disassembly) shows which
+function calls which and what is pushed, library functions and assembly included. The compiler's
+.su files say how large its frames are. The objects' relocations say whose address is taken, and
+so what an indirect call may reach. What these cannot bound is an error, never a guess. Nothing
+here starts a program.
 """
 
 import re
@@ -61,7 +62,7 @@ class StackBound:
 @dataclass
 class _Function:
     """code: its addresses. pushed: bytes by which it lowers sp, all of them added up. calls,
-    jumps: where it goes, and whether it comes back. odd: what nobody here understands."""
+    jumps: where it goes, and whether it comes back. odd: what this module does not understand."""
 
     name: str
     code: range
@@ -120,7 +121,7 @@ class _Functions:
 
 
 class _Graph:
-    """Who calls whom; depth() is the bytes from a function on, and the way down."""
+    """The calls between functions; depth() is the bytes from a function on, and the way down."""
 
     def __init__(
         self, functions: _Functions, frames: Mapping[str, int | None], taken: set[str]
@@ -152,7 +153,7 @@ class _Graph:
                 yield called
         if function.indirect:
             if not self._taken:
-                raise _not_understood(f"nobody knows whom {function.name} calls")
+                raise _not_understood(f"it is not known what {function.name} calls")
             yield from self._taken
 
     def _frame(self, function: _Function) -> int:

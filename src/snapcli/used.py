@@ -1,6 +1,6 @@
 """What has been used in this process: programs and kernels that shape results note themselves.
 
-A stage so need not know what ran on its behalf, three calls below it or not at all.
+So a stage need not know what ran on its behalf, or how many calls below it.
 """
 
 from collections.abc import Sequence

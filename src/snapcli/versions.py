@@ -1,6 +1,6 @@
 """The versions of what shapes a result: snap itself, Python and its packages, tools.
 
-All are asked for when a stage is recorded, and once in a process.
+They are queried when a stage is recorded, once per process.
 """
 
 import sys

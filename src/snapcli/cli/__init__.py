@@ -117,7 +117,7 @@ def run_app(arguments: list[str]) -> int:
         print_error(SnapError(error.format_message().rstrip("."), f"See: {command} --help"))
         return error.exit_code
     except SystemExit as stop:
-        # Typer's answer to a closed pipe: whoever read our output has seen enough.
+        # Typer's answer to a closed pipe: the reader of our output has seen enough.
         if stop.code != 1:
             raise
         return _CLOSED_PIPE

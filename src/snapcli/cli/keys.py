@@ -21,7 +21,7 @@ def pressed() -> Iterator[Callable[[], str]]:
         typed = ""
         while select.select([stdin], [], [], 0)[0]:
             key = sys.stdin.read(1)
-            if not key:  # nobody is there any more
+            if not key:  # the terminal was closed
                 break
             typed += key
         return typed

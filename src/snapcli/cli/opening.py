@@ -1,4 +1,4 @@
-"""A run as commands open it: for whom it waits, and whose code may run."""
+"""How commands open a run: which command it waits for, and whose code may run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

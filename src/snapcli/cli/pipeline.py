@@ -1,4 +1,4 @@
-"""What `snap demo` and `snap run` share: the six stages watched, and one table at the end."""
+"""What `snap demo` and `snap run` share: progress of the six stages, and one table at the end."""
 
 import shlex
 import shutil

@@ -159,7 +159,7 @@ def _own(name: str, wanted: Wanted) -> Callable[[Raw], Inputs]:
             raise ConfigError(
                 f"{name} returned {_told(made.shape)} for {len(x)} examples", contract
             )
-        with np.errstate(over="ignore"):  # told below
+        with np.errstate(over="ignore"):  # reported below
             real = real_inputs(made, wanted) if made.dtype == np.int8 else made.astype(np.float32)
         if not np.isfinite(real).all():
             raise ConfigError(f"{name} returned NaN or infinite numbers", "Fix it first.")

@@ -146,7 +146,7 @@ class Client:
         Where the device leaves it later, the same rates are tried again.
         """
         if self._hello is None:
-            self.hello()  # whoever it is must be worth waiting for
+            self.hello()  # a device that does not even say hello is not worth waiting for
         self._rates = tuple(rates)
         self._negotiate()
         return self._link.baud

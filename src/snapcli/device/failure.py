@@ -1,4 +1,4 @@
-"""What can go wrong between the host and a device, told apart."""
+"""What can go wrong between the host and a device, kind by kind."""
 
 from enum import StrEnum
 

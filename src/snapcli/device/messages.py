@@ -105,7 +105,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Stack:
-    """Stack use since boot; both 0 where nobody knows."""
+    """Stack use since boot; both 0 where it is not known."""
 
     used_bytes: int
     reserved_bytes: int
@@ -172,7 +172,7 @@ class Fault:
 
 
 def parse_version(payload: bytes) -> int:
-    """The version comes first in every version, so that it can be told at all."""
+    """The version comes first in every version, so that it can always be read."""
     return int.from_bytes(payload[:2], "little")
 
 

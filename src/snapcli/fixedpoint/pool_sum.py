@@ -15,7 +15,7 @@ def pool_sum_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
 
 
 def pool_moments_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
-    """pool_sum_s8, and behind it the deviation over positions, times their number, rounded down.
+    """pool_sum_s8, followed by the deviation over positions, times their number, rounded down.
 
     x as for pool_sum_s8. Returns int32 [N, 2 channels]; both halves have the same unit.
     """

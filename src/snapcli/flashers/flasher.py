@@ -1,4 +1,4 @@
-"""What every flasher gives."""
+"""The interface of every flasher."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a part says of itself, and whether an image is made for it."""
+"""How a part identifies itself, and whether an image was built for it."""
 
 from dataclasses import dataclass
 

@@ -40,7 +40,7 @@ def only_port() -> str | None:
 
 
 def _allowed(usb_device: str | None) -> bool:
-    """Linux: whether the file behind the device may be written. True where nobody knows."""
+    """Linux: whether the file behind the device may be written. True where that is not known."""
     if usb_device is None or not sys.platform.startswith("linux"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""The order of things: the part is asked first, what was written is proved last."""
+"""The order of the steps: the part is identified first, what was written is verified last."""
 
 from dataclasses import dataclass
 from pathlib import Path

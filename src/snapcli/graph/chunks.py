@@ -1,4 +1,4 @@
-"""Work on many inputs, a few at a time, by all processors."""
+"""Work on many inputs, a few at a time, on all processors."""
 
 import os
 from collections.abc import Callable, Iterator

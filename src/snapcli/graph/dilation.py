@@ -1,4 +1,4 @@
-"""A dilated convolution that TFLite took apart is read as the one that it was.
+"""Puts a dilated convolution that TFLite took apart together again.
 
 Where the batch is open, TFLite writes SPACE_TO_BATCH_ND, which makes a batch of the phases of an
 image, a convolution of these, and BATCH_TO_SPACE_ND; in one dimension with a view on either side

@@ -1,4 +1,4 @@
-"""A classifier that somebody else converted, as a monitor looks at it."""
+"""What a monitor needs to know of a classifier that somebody else converted."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What a head says about an activation, and what a likelihood is that judges it.
+"""What a head predicts of an activation, and what a likelihood has to provide to judge it.
 
 A likelihood is one file: what it computes (a Likelihood), its loss (a Training) and its integer
 form (a fixedpoint Energy, which names the function of C). likelihoods.py lists them.

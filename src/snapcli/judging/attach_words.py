@@ -63,8 +63,8 @@ def _of_heads(report: CalibrateReport) -> tuple[str, ...]:
     if report.reads_surprise:
         return ()
     return (
-        "U does not listen to the heads: on these data they find no error that confidence does "
-        "not, and cost what they cost for nothing. More data, --augment-dev or other --taps may "
+        "U does not use the heads: on these data they find no error that confidence misses, "
+        "so their cost buys nothing. More data, --augment-dev or other --taps may "
         "change that; snap export-c --model exports the model without them.",
     )
 

@@ -1,4 +1,4 @@
-"""How a run was calibrated: what every row that is called the run's is made by."""
+"""How a run was calibrated: the settings of every row that stands for the run."""
 
 from dataclasses import dataclass, replace
 

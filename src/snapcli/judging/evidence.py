@@ -1,4 +1,4 @@
-"""All that methods are fitted to and judged on, as one network saw it."""
+"""All that methods are fitted to and judged on: the outputs of one network."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The figures of a method on what a network saw, each with its bootstrap interval.
+"""The figures of a method on the outputs of a network, each with its bootstrap interval.
 
 What a method judges in one turn is measured by itself, and a figure is the mean over the turns:
 scores of two turns may have two scales (score/turns.py). A stream is judged by one method alone,

@@ -1,4 +1,4 @@
-"""One int8 network and many sets of heads, which all look at the same pass."""
+"""One int8 network and many sets of heads, which all read the same pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace

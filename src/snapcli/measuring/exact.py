@@ -1,4 +1,4 @@
-"""The integer reference of a stream, in the words of a device, and the comparison bit by bit."""
+"""The integer reference of a stream as a device would answer, and the comparison bit by bit."""
 
 import numpy as np
 from numpy.typing import NDArray

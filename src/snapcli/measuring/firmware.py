@@ -1,4 +1,4 @@
-"""A device that holds the firmware of a run: found, reached, and asked whether it is the one."""
+"""Connects to a device with the firmware of a run, and checks that it is that firmware."""
 
 import shlex
 from collections.abc import Iterator

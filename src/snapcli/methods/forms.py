@@ -1,4 +1,4 @@
-"""Methods in integers: a network and what is computed behind it, from a method that was fitted.
+"""Methods in integers: a network and what is computed after it, made from a fitted method.
 
 What these compute is what the method's score says of the int8 network, but for rounding: what is
 priced is what is judged.

@@ -1,4 +1,4 @@
-"""What methods must know of a network that they look at."""
+"""What methods must know of a network whose outputs they score."""
 
 from typing import Protocol
 

@@ -55,7 +55,7 @@ def read_trace(path: Path, supply_voltage: float | None = None) -> Trace:
     try:
         check_held(path.stat().st_size, "it", DATA_MAX)
         with path.open(encoding="utf-8-sig") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without rows, which is told below
+            warnings.simplefilter("ignore")  # of a file without rows, which is reported below
             names = [name.strip() for name in file.readline(_HEADER_MAX).split(",")]
             wanted = _columns(path, names, supply_voltage)
             places = [names.index(name) for name in wanted]

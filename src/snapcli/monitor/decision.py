@@ -164,7 +164,7 @@ def decision_from_dict(values: Any) -> Decision:
 
 
 def plain_decision(taps: int) -> Decision:
-    """Equal weights and a map that nothing was fitted to, for who only measures a body."""
+    """Equal weights and a map that was fitted to nothing: enough to measure what a body costs."""
     weights = fx.quantize_weights_q16([1.0] * taps)
     return Decision(
         weight_q16=tuple(int(w) for w in weights),

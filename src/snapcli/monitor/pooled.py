@@ -1,7 +1,7 @@
 """What a network shows a monitor in one pass: pooled sums at its taps, and its logits.
 
-Every head, distance and map is computed from this, whoever asks: the deployed body, the candidates
-of attach, heads that are fitted anew.
+Every head, distance and map is computed from this: those of the deployed body, of attach's
+candidates, and heads that are fitted anew.
 """
 
 from collections.abc import Collection, Mapping

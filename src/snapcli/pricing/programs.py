@@ -1,4 +1,4 @@
-"""What a program that answers and says how sure it is takes of a target, measured.
+"""What a program with a method needs on a target, measured: flash, RAM and instructions.
 
 The same for every method: network, kernels and the end of the method, linked with all that they
 reach and nothing else; counted on the emulated twin, where the answers must be those of numpy.
@@ -81,7 +81,7 @@ def counter_of(
 
 
 class Counter:
-    """Prices for one target; a kernel is compiled once, whoever calls it."""
+    """Prices for one target; a kernel is compiled once, however many programs call it."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ def _short(value: object) -> str:
 
 
 def svg(width: float, height: float, label: str, *inside: str) -> str:
-    """A picture that shrinks with its column; label: for who cannot see it."""
+    """A picture that shrinks with its column; label: for screen readers."""
     return tag(
         "svg",
         *inside,

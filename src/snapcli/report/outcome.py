@@ -1,4 +1,4 @@
-"""Who wins: by the paired interval of a difference, and nothing else."""
+"""Which method wins: by the paired interval of a difference, and nothing else."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

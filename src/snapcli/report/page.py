@@ -159,7 +159,7 @@ def _of_sources(contents: Contents, make: Callable[[Mapping[str, Any], Looks], s
     return "".join(
         tag(
             "div",
-            markup or tag("p", text(f"Of {name} there is none."), class_="words"),
+            markup or tag("p", text(f"There is none for {name}."), class_="words"),
             data_source=name,
             hidden=None if name == shown else "",
         )

@@ -1,4 +1,4 @@
-"""The picture of `snap taps`: who says the same as whom, and what each further tap adds."""
+"""The picture of `snap taps`: which taps agree, and what each further tap adds."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape

@@ -1,4 +1,4 @@
-"""What may be said in one breath: does it fit, what does it cost, is it better.
+"""The verdict in a few sentences: does it fit, what does it cost, is it better.
 
 Better and worse are said only where the whole paired interval lies on one side of 0.
 """

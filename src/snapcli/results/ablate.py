@@ -1,4 +1,4 @@
-"""What `snap ablate` says: ablate/<kind>/<kind>.json, a table and all that it was made from."""
+"""What `snap ablate` reports: ablate/<kind>/<kind>.json, a table and all that it was made from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

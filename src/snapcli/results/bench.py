@@ -170,7 +170,7 @@ def _sum(name: str, costs: Sequence[MeasuredCost]) -> MeasuredCost:
 
 
 def report_from(values: Any) -> BenchReport:
-    """The report that a bench stored; raises ValueError for what is none."""
+    """The report that a bench stored; raises ValueError if it is not one."""
     if values.get("schema") != SCHEMA:
         raise ArtifactError("that bench was stored by another version of snap", "Run: snap bench")
     report: BenchReport = conform(BenchReport, values)

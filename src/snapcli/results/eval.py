@@ -1,4 +1,4 @@
-"""What `snap eval` says: eval/eval.json. Every figure has its interval."""
+"""What `snap eval` reports: eval/eval.json. Every figure has its interval."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -23,7 +23,7 @@ class Candidate:
 class TapsReport:
     """correlation [taps, taps]: of the surprisals on dev data, clean and corrupted. AUPRC: of
     errors, pooled over dev conditions, the gated map fitted on other corruption types; without:
-    by the map temperature, which hears no tap. overhead: of the recommended taps, as a share of
+    by the map temperature, which uses no tap. overhead: of the recommended taps, as a share of
     backbone_instructions."""
 
     run: str

@@ -1,7 +1,7 @@
 """One process at a time: a lock file, and who holds it.
 
 The lock is the kernel's (flock), which ends with the process that holds it, so a killed one
-leaves nothing to clean up. What stands in the file only says whom the others wait for.
+leaves nothing to clean up. What stands in the file only says which process the others wait for.
 """
 
 import errno
@@ -19,7 +19,7 @@ from typing import IO, Any
 from snapcli.errors import ArtifactError, shown
 
 OnWait = Callable[[str], None]
-"""Told once, in one line, when a wait has taken a second."""
+"""Called once, with one line, when a wait has taken a second."""
 
 _TOLD_AFTER_S = 1.0
 _LOOK_EVERY_S = 0.02

@@ -85,7 +85,7 @@ def _candidates(seen: Cell, least: int, target: float) -> Array:
 def threshold_by_false_alarm(seen: Cell, held_out: Cell, target: float) -> tuple[float, Promise]:
     """The lowest threshold found at which at most `target` of correct inputs are refused.
 
-    Candidates go down from refusing nobody, by the values of the correct examples seen.
+    Candidates go down from refusing nothing, by the values of the correct examples seen.
     """
     correct = held_out.score[~held_out.wrong]
     n, choice = len(correct), None

@@ -1,7 +1,7 @@
-"""Who judges what: a map is never judged on corruption types that it was fitted to.
+"""Which map judges which data: a map is never judged on corruption types that it was fitted to.
 
 Types are dealt into two halves. A map that is fitted on one half judges the other and the clean
-data, by itself: two maps have two scales, on which no common threshold or order can be. Figures
+data, by itself: two maps have two scales, which have no common threshold or order. Figures
 are means over the two. Every score is judged so, also one that nothing was fitted for; otherwise
 it would be measured on other data than a map that is made of it.
 """

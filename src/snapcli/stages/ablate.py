@@ -137,7 +137,7 @@ def _note(kind: str, known: RunFacts) -> str:
     if kind == "map" or known.map == known.deployed_map:
         return ""
     return (
-        f"The run's own map, {known.deployed_map}, does not listen to the heads; all rows are "
+        f"The run's own map, {known.deployed_map}, does not use the heads; all rows are "
         f"judged by the map {known.map}."
     )
 

@@ -83,7 +83,7 @@ def evaluate(run: Run, options: EvalOptions, on_progress: OnProgress = silent) -
         sources=before.sources if before else {},
         **settings,
     )
-    # Written as it grows: whoever interrupts a long eval keeps what it has found.
+    # Written as it grows: an interrupted eval keeps what it has found.
     for source in _sources(run, options.on):
         earlier = report.sources.get(source)
         for now in table.source(source):

@@ -1,4 +1,4 @@
-"""monitor: feeds a device and tells what it answers, frame by frame.
+"""monitor: feeds a device and shows what it answers, frame by frame.
 
 A board of ours has no camera: the host sends what a camera would see. Nothing is checked or kept
 here; that is what `bench --stream` is for.

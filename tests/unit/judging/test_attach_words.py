@@ -40,7 +40,7 @@ def test_a_threshold_that_refuses_nothing_is_not_praised() -> None:
 
 
 def test_idle_heads_are_called_idle() -> None:
-    assert "does not listen to the heads" in told("gated", True, True, reads_surprise=False)[-1]
+    assert "does not use the heads" in told("gated", True, True, reads_surprise=False)[-1]
 
 
 def test_a_head_that_fits_only_what_it_has_seen() -> None:

@@ -196,7 +196,7 @@ def test_a_killed_stage_leaves_the_one_before(run: Run, steps: int) -> None:
     left = tree(run.root)
     again = Run(run.root)
     assert again.state("flash/qemu-m4").status == "done"
-    # Who only looks finds the one before where it lies, and changes nothing; for who makes
+    # A reader finds the one before where it lies, and changes nothing; for whoever makes
     # something of it, it is put back.
     assert again.path("build/qemu-m4/result.txt").read_text() == "1"
     assert tree(run.root) == left

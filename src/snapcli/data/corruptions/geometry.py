@@ -1,6 +1,6 @@
 """Pixels in other places: elastic cloth and the four affine maps of MNIST-C.
 
-A map is told by where each pixel of the result is read from. Each image has its own sign or
+A map says from where each pixel of the result is read. Each image has its own sign or
 its own draw.
 """
 
@@ -53,7 +53,7 @@ def elastic(
 
 
 def _read_from(x: Images, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """x read at places told from its centre, broadcast to [n, h, w]; black outside of it."""
+    """x read at places measured from its centre, broadcast to [n, h, w]; black outside of it."""
     n, h, w, _ = x.shape
     framed = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     rows, columns = (np.broadcast_to(at, (n, h, w)) for at in (rows, columns))

@@ -57,7 +57,7 @@ def read_all(
                 table["x"][i] = read(paths[i])
                 table["good"][i] = True
             except ArtifactError:
-                pass  # told of below
+                pass  # reported below
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for done, _ in enumerate(pool.map(one, range(len(paths))), start=1):

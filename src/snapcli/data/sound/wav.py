@@ -104,7 +104,7 @@ def rate_of(path: Path) -> tuple[int, int, float]:
                 if name == b"data":
                     if not rate * channels * frame_bytes:
                         raise ValueError("its header is damaged")
-                    # Who writes into a pipe cannot know the length, and promises too much.
+                    # Whatever writes into a pipe does not know the length, and states too much.
                     held = min(length, path.stat().st_size - start)
                     return rate, channels, held / frame_bytes / rate
                 file.seek(start + length + length % 2)

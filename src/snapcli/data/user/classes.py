@@ -1,4 +1,4 @@
-"""Which of a model's outputs the classes of a user's data are."""
+"""Which output of a model each class of a user's data belongs to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def numbered(classes: int) -> tuple[str, ...]:
 
 def matched(folders: Sequence[str], names: tuple[str, ...], classes: int, where: str) -> Matching:
     """folders: names of classes, or numbers of outputs; names: what the model's outputs are called,
-    empty where nobody said it: then the classes are taken in the order in which they come."""
+    empty where it was not given: then the classes are taken in the order in which they come."""
     if not names and all(name.isascii() and name.isdigit() for name in folders):
         at = {name: int(name) for name in folders}
         check_indices(np.array(list(at.values())), classes, where)

@@ -116,7 +116,7 @@ def _raw(x: np.ndarray, rate: int, where: str, wanted: Wanted, as_given: bool) -
 def _answers(
     given: Arrays, counts: dict[str, int], where: str, labels: Labels
 ) -> dict[str, np.ndarray]:
-    """Labels of each division, numbers or names; none at all if nobody says them."""
+    """Labels of each division, numbers or names; none at all if none were given."""
     if labels.rows is not None:
         labels.refuse_answers(where, "For arrays, give a .npy with a number for each example.")
     if labels.answers is not None:

@@ -46,7 +46,7 @@ def from_folder(path: Path, wanted: Wanted, labels: Labels, on_progress: OnProgr
 
 
 def _said(layout: Layout, files: list[Path], labels: Labels) -> dict[Path, str]:
-    """The class of each file, by its folder or by the rows of --labels; empty if nobody says it."""
+    """The class of each file, by its folder or by the rows of --labels; empty without either."""
     if layout.classes:
         labels.refuse_answers(str(layout.path), "Its folders say the classes: give only names.")
         return {file: file.parent.name for file in files}

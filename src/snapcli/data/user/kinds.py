@@ -104,7 +104,7 @@ def shapes_of(paths: Sequence[Path]) -> dict[Path, tuple[int, int, int]]:
         try:
             seen[path] = pictures.shape_of(path)
         except ArtifactError as error:
-            broken.append(error.message)  # told of when it is read
+            broken.append(error.message)  # reported when it is read
     if not seen:
         raise ArtifactError(first_of(broken), "Give PNG or JPEG files that can be read.")
     return seen

@@ -18,7 +18,7 @@ def read_npz(path: Path, hint: str) -> Arrays:
     """All arrays by name; hint: what the file has to hold. Objects are refused, as they could run
     code."""
     with reading(path, hint):
-        # Who has gigabytes on disk wants them; a bomb is small there.
+        # Gigabytes on disk are meant to be loaded; a zip bomb is small on disk.
         return stored.read_npz(path, max(DATA_MAX, _PACKED_TO * path.stat().st_size))
 
 

@@ -1,7 +1,7 @@
 """Logistic regression with slopes that are never negative.
 
-scikit-learn and scipy are imported where something is fitted: who only exports or runs a fitted
-map need not wait a second for them.
+scikit-learn and scipy are imported inside the fit: to export or run a fitted map, nobody has to
+wait a second for them.
 """
 
 import numpy as np

@@ -178,7 +178,7 @@ def test_a_broken_clip_is_named_and_skipped_or_refused(tmp_path: Path, root: Pat
     assert count == "1 broken file was skipped"
     assert "train0_nohash_0.wav" in named
     assert "yes/train0_nohash_0.wav" not in data.train.origins
-    # The same from the cache, and an error for who wants one.
+    # The same from the cache, and an error if one is wanted.
     assert load(tmp_path).notes == data.notes
     with pytest.raises(ArtifactError, match=r"train0_nohash_0\.wav"):
         load(tmp_path, strict=True)
