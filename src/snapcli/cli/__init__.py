@@ -13,8 +13,8 @@ _CLOSED_PIPE = 141  # as the shell counts a death by SIGPIPE
 
 app = typer.Typer(
     name="snap",
-    help="Give a microcontroller model a conscience: train, calibrate, quantize, export, flash "
-    "and measure a classifier that knows when it is wrong.",
+    help="Add an error detector to a microcontroller model: train, calibrate, quantize, export, "
+    "flash and measure a classifier that knows when it is wrong.",
     epilog="A first run: snap demo.  What is missing here: snap doctor.",
     add_completion=False,
     rich_markup_mode=None,

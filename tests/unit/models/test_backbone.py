@@ -265,7 +265,7 @@ def test_a_model_for_other_data_is_refused(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "message"), [(":nothing", "no 'nothing'"), (":number", "no function")]
+    ("suffix", "message"), [(":nothing", "no 'nothing'"), (":number", "not a function")]
 )
 def test_a_module_without_it_is_named(module: str, suffix: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -153,7 +153,7 @@ def test_honest_files_are_loaded_by_every_way(files: dict[str, Path], tmp_path: 
         model = as_backbone(files[form])
         assert type(model).__module__.startswith("tf_keras.")
     # A run holds what is tapped beside the logits.
-    with pytest.raises(ArtifactError, match="no model that snap trained"):
+    with pytest.raises(ArtifactError, match="not a model that snap trained"):
         of_a_run(files["keras"])
 
 

@@ -92,12 +92,12 @@ def test_a_gzipped_file_with_a_wrong_byte_anywhere_is_refused(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("raw", "word"),
     [
-        (b"\x00\x01" + idx(IMAGES)[2:], "no idx file"),
-        (b"\x00\x00\x0d" + idx(IMAGES)[3:], "no idx file"),  # floats
+        (b"\x00\x01" + idx(IMAGES)[2:], "not an idx file"),
+        (b"\x00\x00\x0d" + idx(IMAGES)[3:], "not an idx file"),  # floats
         (idx(IMAGES) + b"\x00", "25 bytes follow"),
         (idx(IMAGES[0]), "2 axes instead of 3"),
         (b"\x00\x00\x08\x03" + b"\xff" * 12, "0 bytes follow"),
-        (b"P5 28 28 255 ", "no idx file"),
+        (b"P5 28 28 255 ", "not an idx file"),
     ],
 )
 def test_what_is_no_idx_file_of_images_is_told(tmp_path: Path, raw: bytes, word: str) -> None:
