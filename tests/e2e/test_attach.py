@@ -224,7 +224,7 @@ def test_without_labels_the_threshold_is_a_percentile(space: Workspace, tmp_path
     assert report["calibrate"]["map"]["kind"] == "percentile"
     assert report["calibrate"]["threshold"] == pytest.approx(0.8, abs=2**-16)
     assert report["calibrate"]["coverage_clean_test"] == pytest.approx(0.8, abs=0.15)
-    assert "no probability of error" in report["means"][0]
+    assert "not a probability of error" in report["means"][0]
     # What needs to know right from wrong is refused.
     for option in (("--map", "gated"), ("--threshold", "risk")):
         error, hint = runs.snap("calibrate", *option).error()

@@ -23,7 +23,7 @@ def told(kind: str, labelled: bool, corrupted: bool, **report: object) -> tuple[
         ("gated", True, False, "under a shift that they do not show"),
         ("gated", True, True, "our corruptions of them"),
         ("gated", False, True, "where a corruption changed it"),
-        ("percentile", False, False, "no probability of error"),
+        ("percentile", False, False, "not a probability of error"),
     ],
 )
 def test_u_means_what_it_was_fitted_to(
