@@ -515,7 +515,7 @@ def test_a_tap_on_a_tensor_that_only_we_compute_is_refused() -> None:
     graph = monitor.body.graph
     tensors = {**graph.tensors, name: replace(graph.tensors[name], index=None)}
     ours = replace(monitor, body=replace(monitor.body, graph=replace(graph, tensors=tensors)))
-    with pytest.raises(ArtifactError, match=f"'{name}' is no int8 tensor of the") as refused:
+    with pytest.raises(ArtifactError, match=f"'{name}' is not an int8 tensor of the") as refused:
         emit_tflm(ours, tiny_tflite())
     assert "--runtime c" in str(refused.value.hint)
 

@@ -30,8 +30,8 @@ def inner_loop(text: str) -> InnerLoop | None:
     """As the comment at the top of a C file says, behind the licence's; None where it says
     nothing."""
     head = _HEAD.match(text.removeprefix(LICENCE_COMMENT))
-    found = _COUNT.search(head[0]) if head else None
-    return InnerLoop(int(found[1]), int(found[2])) if found else None
+    count = _COUNT.search(head[0]) if head else None
+    return InnerLoop(int(count[1]), int(count[2])) if count else None
 
 
 def bounds(kernels: Iterable[str], library: Mapping[str, str]) -> dict[str, float]:
@@ -42,9 +42,9 @@ def bounds(kernels: Iterable[str], library: Mapping[str, str]) -> dict[str, floa
     kernel can be quicker than its quickest.
     """
     loops = {path: loop for path, text in library.items() if (loop := inner_loop(text))}
-    found: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for kernel in set(kernels) if loops else ():
         needed = needed_files(library, [f"{kernel}("])
         if mine := [loops[path].per_mac for path in needed if path in loops]:
-            found[kernel] = min(mine)
-    return found
+            bounds[kernel] = min(mine)
+    return bounds

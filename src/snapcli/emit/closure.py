@@ -30,15 +30,15 @@ def needed_files(library: Mapping[str, str], texts: Iterable[str]) -> list[str]:
     tables = {name: path for path, text in sources.items() for name in _TABLE.findall(text)}
 
     def wanted(text: str, is_header: bool) -> set[str]:
-        found = {
+        needed = {
             headers.get(name) or headers.get(name.rpartition("/")[2], "")
             for name in _INCLUDE.findall(text)
         }
         # A header only promises functions; what calls them is in the sources.
         if not is_header:
-            found |= {functions.get(name, "") for name in _CALL.findall(text)}
-            found |= {tables.get(name, "") for name in _WORD.findall(text)}
-        return found - {""}
+            needed |= {functions.get(name, "") for name in _CALL.findall(text)}
+            needed |= {tables.get(name, "") for name in _WORD.findall(text)}
+        return needed - {""}
 
     needed: set[str] = set()
     waiting = {path for text in texts for path in wanted(_without_mve(text), False)}

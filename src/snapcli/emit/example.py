@@ -13,12 +13,12 @@ from snapcli.monitor.monitor import Monitor
 def example_inputs(program: Program) -> dict[str, np.ndarray]:
     """The made-up inputs of the example: [1, *shape] by name, bytes of one random sequence."""
     sizes = [math.prod(program.graph.tensors[name].shape) for name in program.graph.inputs]
-    states, found = _states(sum(sizes)), {}
+    states, inputs = _states(sum(sizes)), {}
     for name, part in zip(program.graph.inputs, np.split(states, np.cumsum(sizes)), strict=False):
         tensor = program.graph.tensors[name]
         steps = (part >> 24).astype(np.uint8).view(np.int8).reshape(1, *tensor.shape)
-        found[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
-    return found
+        inputs[name] = steps if tensor.dtype == "int8" else (steps / 32).astype(np.float32)
+    return inputs
 
 
 def _states(count: int) -> np.ndarray:
@@ -54,10 +54,10 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
             ]
     else:
         run = "    snap_model_run(arena);"
-    found = program.graph.run(given, program.outputs)
+    computed = program.graph.run(given, program.outputs)
     for name, function in zip(program.outputs, output_functions(program), strict=True):
         suffix = function.removeprefix("snap_model_output")
-        values = found[name][0]
+        values = computed[name][0]
         kind = program.graph.tensors[name].dtype
         expected.append(array(f"expected{suffix}", values))
         checks.append(

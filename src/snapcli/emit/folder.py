@@ -75,9 +75,9 @@ def step_rows(
 
 def _called(statement: str) -> str:
     """The outer of the functions that a statement of C calls."""
-    found = _CALLED.search(statement)
-    assert found, statement
-    return found[1]
+    call = _CALLED.search(statement)
+    assert call, statement
+    return call[1]
 
 
 def layer_rows(program: Program) -> tuple[LayerRow, ...]:
@@ -241,8 +241,9 @@ def _heads_line(program: Program) -> str:
     size = sum(head.constant_bytes for head in program.heads)
     far = program.distance
     distance = f", the distance to the nearest class {far.constant_bytes:,} B" if far else ""
-    heads = f"The {len(program.heads)} heads take another {size:,} B{distance}"
-    return f"{heads}, and the map its tables.\n"
+    count = len(program.heads)
+    heads = "The head takes" if count == 1 else f"The {count} heads take"
+    return f"{heads} {size:,} B of flash more{distance}, and the map its tables.\n"
 
 
 def _call_lines(program: Program) -> str:

@@ -122,13 +122,13 @@ def _functions(base: str, tensors: Sequence[str]) -> list[str]:
     if len(tensors) == 1:
         return [base]
     named = c_names(tensors)  # two outputs may be views of the same bytes
-    found: dict[str, str] = {}  # by the name of the macros, which does not tell x from X
+    by_macro: dict[str, str] = {}  # by the name of the macros, which does not tell x from X
     for name in tensors:
         function, n = f"{base}_{named[name]}", 2
-        while function.upper() in found:
+        while function.upper() in by_macro:
             function, n = f"{base}_{named[name]}_{n}", n + 1
-        found[function.upper()] = function
-    return list(found.values())
+        by_macro[function.upper()] = function
+    return list(by_macro.values())
 
 
 def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]:

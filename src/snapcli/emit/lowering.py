@@ -78,8 +78,8 @@ class HeadSite:
 
     @property
     def buffers(self) -> tuple[HeadBuffer, ...]:
-        found = (self.scratch, self.u, self.inverse_sigma, self.work)
-        return tuple(buffer for buffer in found if buffer)
+        buffers = (self.scratch, self.u, self.inverse_sigma, self.work)
+        return tuple(buffer for buffer in buffers if buffer)
 
     def _buffer(self, name: str, ctype: str, size_bytes: int) -> HeadBuffer:
         return HeadBuffer(f"head_{name}_{self.index}", ctype, size_bytes)

@@ -23,14 +23,14 @@ def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
 
 
 def tables(program: Program, monitor: Monitor) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {
+    by_name: dict[str, np.ndarray] = {
         table_name(program.pointers[tap.after]): head.residual.inverse_sigma_q9
         for tap, head in zip(monitor.body.taps, monitor.body.heads, strict=True)
     }
-    found |= shared_tables(monitor)
+    by_name |= shared_tables(monitor)
     if any(head.energy.takes_logarithms for head in monitor.body.heads):
-        found[LOG2] = log2_q15_table()
-    return found
+        by_name[LOG2] = log2_q15_table()
+    return by_name
 
 
 def emit_luts(program: Program, monitor: Monitor) -> str:

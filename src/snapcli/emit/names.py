@@ -31,7 +31,7 @@ def table_name(tap: str) -> str:
 
 def c_names(names: Iterable[str]) -> dict[str, str]:
     """{name: identifier}, each identifier once."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     used: set[str] = set()
     for name in names:
         word = re.sub(r"\W", "_", name, flags=re.ASCII)
@@ -39,5 +39,5 @@ def c_names(names: Iterable[str]) -> dict[str, str]:
         while candidate in used:
             candidate, n = f"{word}_{n}_", n + 1
         used.add(candidate)
-        found[name] = candidate
-    return found
+        by_name[name] = candidate
+    return by_name

@@ -65,7 +65,7 @@ def build_program(
 ) -> Program:
     """Layers are fused where the kernel set can do that and the arena does not grow by it.
 
-    end_bytes: of the arena, at the offset of END_SCRATCH, for who reads the results.
+    end_bytes: of the arena, at the offset of END_SCRATCH, for whoever reads the results.
     """
     results = body.results if body else tuple(dict.fromkeys(graph.outputs.values()))
     program = _build(graph, body, results, kernels, end_bytes)
@@ -112,9 +112,9 @@ def _build(
 
     def arrange(layers: tuple[Layer, ...], moves: Collection[str]) -> Arrangement:
         steps = order(graph, layers, body, moves)
-        found = lives(graph, results, steps, lowered, heads, distance, end_bytes)
-        plain = plan_arena(found.network, slack=found.slack)
-        full = plan_arena(found.network, found.monitor, slack=found.slack) if body else plain
+        alive = lives(graph, results, steps, lowered, heads, distance, end_bytes)
+        plain = plan_arena(alive.network, slack=alive.slack)
+        full = plan_arena(alive.network, alive.monitor, slack=alive.slack) if body else plain
         return plain, full, steps
 
     def joint_bytes(layer: Layer, dying: Collection[str]) -> int:
@@ -164,10 +164,10 @@ def _monitor_parts(
 
 def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
     predicted = f"snapuq_argmax_s8({pointers[body.logits_tensor]}, SNAP_MODEL_CLASSES)"
-    found = []
+    sites = []
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         before, after = pointers[tap.before], pointers[tap.after]
-        found.append(
+        sites.append(
             HeadSite(
                 head,
                 i,
@@ -179,7 +179,7 @@ def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
                 f"result->surprisal_q16[{i}]",
             )
         )
-    return found
+    return sites
 
 
 def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:
@@ -205,7 +205,7 @@ def _with_moves(
     moves = sorted(candidates, key=lambda name: -graph.tensors[name].size_bytes)
     for name in moves[: max(1, min(_TRIES, _TRIED_LAYERS // len(graph.layers)))]:
         fewer = [other for other in candidates if other != name]
-        found = arrange(fewer)
-        if found[1].arena_bytes <= limit:
-            best, candidates = found, fewer
+        tried = arrange(fewer)
+        if tried[1].arena_bytes <= limit:
+            best, candidates = tried, fewer
     return best

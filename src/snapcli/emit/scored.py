@@ -115,9 +115,9 @@ int main(void)
     }}
     port_init();
     while (fread({function}(arena), {function.upper()}_BYTES, 1, inputs) == 1) {{
-        uint32_t found[2];
-        counted(&found[0], &found[1]);
-        if (fwrite(found, sizeof found, 1, written) != 1 ||
+        uint32_t counts[2];
+        counted(&counts[0], &counts[1]);
+        if (fwrite(counts, sizeof counts, 1, written) != 1 ||
             fwrite(&scored, sizeof scored, 1, written) != 1) {{
             return 1;
         }}

@@ -121,13 +121,13 @@ def order(
 
 def _heads(graph: Graph, body: Body) -> list[tuple[HeadStep, set[str]]]:
     """Each head with the tensors that must be complete before it."""
-    found: list[tuple[HeadStep, set[str]]] = []
+    waiting: list[tuple[HeadStep, set[str]]] = []
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         by_class = head.residual.class_mean.size > 0
         logits = graph.stored(body.logits_tensor) if by_class else None
         needs = {tap.before, tap.after, logits} if logits else {tap.before, tap.after}
-        found.append((HeadStep(i, tap, logits), needs))
-    return found
+        waiting.append((HeadStep(i, tap, logits), needs))
+    return waiting
 
 
 def classifier_start(steps: list[Step]) -> int:
@@ -234,9 +234,9 @@ def lives(
         dies[place[graph.stored(name)]] = len(steps) + 1
     if end_bytes:
         create(END_SCRATCH, end_bytes, len(steps) + 1)
-    found = [Buffer(name, sizes[name], born[name], dies[name]) for name in born]
+    buffers = [Buffer(name, sizes[name], born[name], dies[name]) for name in born]
     return Lives(
-        [b for b in found if b.name not in monitor],
-        [b for b in found if b.name in monitor],
+        [b for b in buffers if b.name not in monitor],
+        [b for b in buffers if b.name in monitor],
         slack,
     )

@@ -1,1 +1,1 @@
-"""The six stages. Each takes a run and its options and returns a report; none prints or exits."""
+"""A file per command: each takes a run and options and returns a report; none prints or exits."""

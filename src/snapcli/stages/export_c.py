@@ -64,15 +64,15 @@ def export_c(
 ) -> ExportReport:
     """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
-    found = origin_of(run).deployed()
-    monitor = found.monitor
+    deployment = origin_of(run).deployed()
+    monitor = deployment.monitor
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     golden = dev_inputs(tensor, origin_of(run).dataset(), golden_count(tensor))
     kernels, library = kernel_set(options.kernels, cmsis_nn, target.has_dsp)
     program = build_program(monitor.body.graph, monitor.body, kernels)
     on_plan(program)
     stage = f"export-c/{target.name}"
-    with run.write(stage, after=found.stages) as out:
+    with run.write(stage, after=deployment.stages) as out:
         emitted = emit_model(program, monitor, golden)
         place = str(run.path(stage))
         return _write(out, place, run.name, program, monitor, emitted, library, target)

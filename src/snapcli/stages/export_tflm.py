@@ -1,4 +1,4 @@
-"""export-c --runtime tflm: the flatbuffer and the monitor of a run, for who has TFLite-Micro."""
+"""export-c --runtime tflm: the flatbuffer and the monitor of a run, for users of TFLite-Micro."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +66,11 @@ class TflmReport:
 def export_tflm(run: Run, target_name: str) -> TflmReport:
     """The int8 monitor of a run and its model, into the run; export-c's folder stays as it is."""
     target = load_target(target_name)
-    found = origin_of(run).deployed()
-    content = (found.folder / MODEL_FILE).read_bytes()
+    deployment = origin_of(run).deployed()
+    content = (deployment.folder / MODEL_FILE).read_bytes()
     stage = f"export-tflm/{target.name}"
-    with run.write(stage, after=found.stages) as out:
-        return write_tflm(out, str(run.path(stage)), run.name, found.monitor, content, target)
+    with run.write(stage, after=deployment.stages) as out:
+        return write_tflm(out, str(run.path(stage)), run.name, deployment.monitor, content, target)
 
 
 def write_tflm(

@@ -131,10 +131,10 @@ def prove(client: Client, what: str, model_id: str, image_crc: int) -> None:
             f"{what} says it holds model {hello.model_id}, not {model_id}",
             "Build it again: snap flash",
         )
-    found = {hello.image_crc, check.linked_crc, check.computed_crc} - {image_crc}
-    if found:
+    others = {hello.image_crc, check.linked_crc, check.computed_crc} - {image_crc}
+    if others:
         raise CheckError(
-            f"{what} has an image with CRC-32 {found.pop():08x}, not {image_crc:08x}",
+            f"{what} has an image with CRC-32 {others.pop():08x}, not {image_crc:08x}",
             "It is another image, or damaged: snap flash",
         )
     selftest = client.selftest()
