@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from snapcli.cli import render_eval
+from snapcli.cli.eval import show
+from snapcli.cli.render import signed
 from snapcli.metrics.bootstrap import Interval
 from tests.unit.results.test_eval import made_report
 
@@ -19,7 +20,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
         name: replace(int8, source=name, accuracy=accuracy, examples=examples)
         for name in ("float", "int8")
     }
-    render_eval.table(replace(report, sources=sources))
+    show(replace(report, sources=sources))
     return capsys.readouterr().out
 
 
@@ -47,10 +48,10 @@ def test_a_reason_that_is_not_plain_stands_below_the_table(
     int8 = report.sources["int8"]
     methods = tuple(replace(m, why="no int8 form") if m.errors is None else m for m in int8.methods)
     source = replace(int8, accuracy={"clean": 0.9}, methods=methods)
-    render_eval.table(replace(report, sources={"int8": source}))
+    show(replace(report, sources={"int8": source}))
     assert "not run, no int8 form: qute" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("value", [0.0004, -0.0004, -0.0])
 def test_a_gain_that_rounds_to_nothing_has_no_sign(value: float) -> None:
-    assert render_eval.signed(Interval(value, -0.25, 0.25)) == "0.000 [-0.250, +0.250]"
+    assert signed(Interval(value, -0.25, 0.25)) == "0.000 [-0.250, +0.250]"

@@ -1,11 +1,10 @@
 """snap ablate"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render_ablate
 from snapcli.cli.flags import Given, about, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
@@ -18,7 +17,11 @@ from snapcli.cli.options import (
     RunPath,
     RunsDir,
 )
+from snapcli.cli.render import figure, ranged, signed
 from snapcli.config import AblateOptions, override
+
+if TYPE_CHECKING:
+    from snapcli.results.ablate import AblateReport
 
 EXAMPLES = (
     "snap ablate taps",
@@ -26,6 +29,9 @@ EXAMPLES = (
     "snap ablate map --run digits-001 --json",
     "snap ablate mode",
 )
+_WITH_INTERVAL = ("pooled AUROC", "by S alone")
+_GAINS = ("gain", "gain of S")
+_FRAMES = "delay"
 
 
 @takes(AblateOptions)
@@ -57,4 +63,41 @@ def ablate(
     announce_fetch(options.kernels, cmsis_nn)
     with console.progress("ablate") as on_progress:
         report = stage(chosen, options, cmsis_nn, on_progress)
-    console.print_json(report) if json else render_ablate.table(report)
+    console.print_json(report) if json else show(report)
+
+
+def show(report: "AblateReport") -> None:
+    titles = [column.title for column in report.columns]
+    rows = [
+        [_said(title, row[title], row["configuration"] == report.reference) for title in titles]
+        for row in report.rows
+    ]
+    console.wide_table(report.title, titles, rows)
+    console.say(
+        f"*: {report.starred}; gains are paired differences to it, in pooled AUROC of errors. In "
+        f"brackets: 95 % of {report.replicates:,} bootstrap draws.\nScores are those of the int8 "
+        f"reference. The program of a row was compiled for {report.target} with the kernels "
+        f"{report.kernels}; -: there is none."
+    )
+    if report.note:
+        console.say(report.note)
+    if report.kind == "quant":
+        console.say("Flash of heads in float is computed, not compiled: bytes per weight.")
+
+
+def _said(title: str, cell: Any, is_reference: bool) -> str:
+    from snapcli.metrics.bootstrap import Interval  # and numpy, which no help needs
+
+    if cell is None:
+        return "-"
+    if isinstance(cell, str):
+        return f"{cell} *" if is_reference else cell
+    if isinstance(cell, Interval):
+        if title in _GAINS:
+            return signed(cell)
+        if title in _WITH_INTERVAL:
+            return ranged(cell)
+        cell = cell.value
+    if title == _FRAMES:
+        return "-" if cell != cell else f"{cell:.0f}"
+    return f"{cell:,}" if isinstance(cell, int) else figure(cell)

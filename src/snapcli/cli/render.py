@@ -11,6 +11,7 @@ from snapcli.report.words import UNGRADED
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
+    from snapcli.metrics.bootstrap import Interval
     from snapcli.metrics.detection import Detection, ErrorDetection
     from snapcli.results.attach import AttachReport
     from snapcli.results.calibrate import CalibrateReport, ControllerReport, Figures
@@ -52,6 +53,24 @@ def size(count: int) -> str:
 def within(count: int, limit: int) -> str:
     """limit 0: not known."""
     return f"{size(count)} of {size(limit)}" if limit else size(count)
+
+
+def ranged(interval: "Interval") -> str:
+    if math.isnan(interval.low):
+        return figure(interval.value)
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def signed(interval: "Interval") -> str:
+    if math.isnan(interval.low):
+        return "-" if math.isnan(interval.value) else _gain(interval.value)
+    return f"{_gain(interval.value)} [{_gain(interval.low)}, {_gain(interval.high)}]"
+
+
+def _gain(value: float) -> str:
+    """What rounds to 0 has no sign."""
+    said = f"{value:+z.3f}"
+    return said if said.strip("+0.") else said[1:]
 
 
 def train(report: "TrainReport") -> None:

@@ -128,7 +128,7 @@ def _aligned(size: int) -> int:
 def _index(tensor: Tensor) -> int:
     if tensor.index is None or tensor.dtype != "int8":
         raise ArtifactError(
-            f"tensor '{tensor.name}' is not an int8 tensor of the .tflite and cannot be an output of it",
+            f"tensor '{tensor.name}' is not an int8 tensor of the .tflite and cannot be an output",
             "Choose another tap, or export it as C: snap export-c --runtime c",
         )
     return tensor.index
