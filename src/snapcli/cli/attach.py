@@ -1,15 +1,27 @@
 """snap attach"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, about, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, RunsDir
+from snapcli.cli.render import (
+    by_severity,
+    detection,
+    figure,
+    map,
+    maps,
+    notes,
+    per_tap,
+    percent,
+    silent,
+    size,
+    threshold,
+)
 from snapcli.config import (
     DATASETS,
     THRESHOLDS,
@@ -20,6 +32,9 @@ from snapcli.config import (
     override,
 )
 from snapcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from snapcli.results.attach import AttachReport
 
 EXAMPLES = (
     "snap attach kws.tflite --data recordings/ --target small-mcu",
@@ -102,10 +117,69 @@ def attach(
     place = new_run(runs_dir, run_prefix(str(model)))
     with place as run, console.progress("attach") as on_progress:
         report = stage(run, recipe, cmsis_nn, on_progress)
-    console.print_json(report) if json else render.attach(report)
+    console.print_json(report) if json else show(report)
 
 
 def _placed(name: str) -> str:
     """Later commands find a file from wherever they are typed; a data set's name is not a file."""
     path = Path(name).expanduser()
     return str(path.resolve()) if name and name not in DATASETS and path.exists() else name
+
+
+def _shipped(report: "AttachReport") -> str:
+    if not report.converted:
+        return "byte for byte as it is"
+    return f"converted to int8, {percent(report.float_agreement)} of dev answers as in float"
+
+
+def show(report: "AttachReport") -> None:
+    notes(report.notes)
+    calibrated = report.calibrate
+    labelled = report.labelled
+    split = report.examples
+    counted = "instructions" if report.cost_is_measured else "operations (estimated)"
+    rows = [
+        ("model", f"{report.model}, {size(report.model_bytes)}, {report.macs:,} MAC"),
+        (
+            "ships",
+            f"{_shipped(report)}, sha256 {report.model_sha256[:16]}",
+        ),
+        (
+            "data",
+            f"{report.data}, {'with' if report.labelled else 'without'} labels: "
+            f"{split['train']:,} for the heads, {split['dev']:,} for the map, "
+            f"{split['test']:,} to judge",
+        ),
+        ("accuracy, clean test", percent(report.accuracy)),
+        *by_severity(calibrated.accuracy_by_severity, labelled),
+        ("taps", f"{', '.join(report.taps)}: {report.taps_reason}"),
+        (
+            "heads add about",
+            f"{size(report.flash_bytes)} flash, {percent(report.overhead)} {counted}",
+        ),
+        ("E[e] on clean dev, 1 fits", per_tap(report.mean_surprisal)),
+        ("map", f"{map(calibrated.map)}. {calibrated.map_reason}"),
+        *silent(calibrated),
+        ("threshold", f"{threshold(calibrated.threshold)} (by {calibrated.threshold_rule})"),
+        ("accepted of clean test", percent(calibrated.coverage_clean_test)),
+    ]
+    console.pairs(f"attach: {report.run}", rows)
+    console.table(
+        "candidates, each alone",
+        ("tap", "from", "rank", "r with S", "AUPRC, dev", "flash"),
+        [
+            (
+                f"{c.tap} (taken)" if c.tap in report.taps else c.tap,
+                c.before,
+                str(c.rank),
+                f"{c.score_correlation:.2f}",
+                figure(c.auprc),
+                size(c.cost.flash_bytes),
+            )
+            for c in report.candidates
+        ],
+    )
+    maps("int8", calibrated.dev, calibrated.map["kind"], labelled)
+    detection("int8", calibrated.detection, labelled)
+    for line in report.means:
+        console.say(line)

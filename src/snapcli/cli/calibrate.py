@@ -1,16 +1,33 @@
 """snap calibrate"""
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
+from snapcli.cli.render import (
+    by_severity,
+    controlled,
+    detection,
+    figure,
+    map,
+    maps,
+    per_tap,
+    percent,
+    promised,
+    silent,
+    threshold,
+)
 from snapcli.config import CalibrateOptions, override
 from snapcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from snapcli.results.calibrate import CalibrateReport
+    from snapcli.stages.push import PushReport
 
 EXAMPLES = (
     "snap calibrate",
@@ -78,12 +95,42 @@ def calibrate(
         report = stage(chosen, options, on_progress)
     numbers = "float" if origin_of(chosen).has_float else "int8"
     if receiver is None:
-        console.print_json(report) if json else render.calibrate(report, numbers)
+        console.print_json(report) if json else show(report, numbers)
         return
     with console.progress("push") as on_progress:
         pushed = push_stage(chosen, receiver, on_progress)
     if json:
         console.print_json({"calibrate": report, "push": pushed})
     else:
-        render.calibrate(report, numbers)
-        render.push(pushed)
+        show(report, numbers)
+        show_push(pushed)
+
+
+def show(report: "CalibrateReport", numbers: str = "float") -> None:
+    """numbers: what the figures are of, the float model or int8."""
+    labelled = not math.isnan(report.test_accuracy)
+    rows = [
+        ("accuracy", percent(report.test_accuracy)),
+        *by_severity(report.accuracy_by_severity, labelled),
+        ("temperature", figure(report.temperature)),
+        ("tap weights", per_tap(report.tap_weights)),
+        ("map", f"{map(report.map)}. {report.map_reason}"),
+        *silent(report),
+        ("threshold", f"{threshold(report.threshold)} (by {report.threshold_rule})"),
+        ("accepted of clean test", percent(report.coverage_clean_test)),
+        *controlled(report.controller),
+    ]
+    console.pairs(f"calibrate: {report.run}", rows)
+    promised(report.promise, report.controller)
+    maps(numbers, report.dev, report.map["kind"], labelled)
+    detection(numbers, report.detection, labelled)
+
+
+def show_push(report: "PushReport") -> None:
+    if report.before == report.settings:
+        console.say(f"{report.target} at {report.port} has had settings {report.settings} already.")
+        return
+    console.say(
+        f"{report.target} at {report.port} now uses settings {report.settings} "
+        f"(before: {report.before}); its image has not changed."
+    )

@@ -1,16 +1,19 @@
 """snap data list, fetch, verify, info, preview"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes
 from snapcli.cli.options import AsJson
+from snapcli.cli.render import notes
 from snapcli.config import TrainOptions, override
+
+if TYPE_CHECKING:
+    from snapcli.stages.data import InfoReport, SourceView, VerifyDataReport
 
 EXAMPLES = (
     "snap data list",
@@ -35,7 +38,7 @@ def list_all(given: Given, json: AsJson = False) -> None:
     from snapcli.stages.data import list_sources
 
     sources = list_sources(given.get("data_dir", ""))
-    console.print_json(sources) if json else render.sources(sources)
+    console.print_json(sources) if json else show_sources(sources)
 
 
 @_FOLDER
@@ -70,7 +73,7 @@ def verify(
 
     with console.progress("verify") as on_progress:
         report = stage(names or [], given.get("data_dir", ""), on_progress)
-    console.print_json(report) if json else render.verified_data(report)
+    console.print_json(report) if json else show_checks(report)
 
 
 @_READING
@@ -84,7 +87,7 @@ def info(
 
     with console.progress("read") as on_progress:
         report = stage(override(TrainOptions(), dataset=dataset, **given), on_progress)
-    console.print_json(report) if json else render.data_info(report)
+    console.print_json(report) if json else show_info(report)
 
 
 @_READING
@@ -109,3 +112,49 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "info": info,
     "preview": preview,
 }
+
+
+def show_sources(views: "Sequence[SourceView]") -> None:
+    rows = [("digits", "1,797 handwritten digits, 8x8", "inside scikit-learn")]
+    for source in views:
+        if source.place:
+            where = source.place
+        else:
+            where = f"fetch {source.size_bytes / 1e6:,.0f} MB" if source.size_bytes else "by hand"
+        rows.append((source.name, source.title, where))
+    console.table("data sets", ("name", "what", "where"), rows)
+
+
+def show_checks(report: "VerifyDataReport") -> None:
+    told = {
+        "published": "as published",
+        "differs": "not the publisher's bytes",
+        "unpacked": "unpacked: no archive to compare",
+        "missing": "not here, but needed to read the others",
+    }
+    rows = [(check.source, check.file, told[check.status]) for check in report.files]
+    console.table("files", ("data set", "file", "sha256"), rows)
+    readable = ", ".join(report.loaded) or "none"
+    console.say(f"Read without an error: {readable}")
+
+
+def show_info(report: "InfoReport") -> None:
+    notes(report.notes)
+    height, width, channels = report.input_shape
+    splits = ", ".join(f"{name} {sum(c.values()):,}" for name, c in report.counts.items())
+    rows = [
+        ("input", f"{height} x {width} x {channels}"),
+        ("examples", splits),
+        ("foreign", ", ".join(f"{name} {n:,}" for name, n in report.ood.items()) or "none"),
+        ("corruptions", ", ".join(report.corruptions)),
+    ]
+    if report.published_corruptions:
+        rows.append(("of them as published", ", ".join(report.published_corruptions)))
+    if single := [name for name, count in report.severities.items() if count == 1]:
+        rows.append(("of one severity on test", ", ".join(single)))
+    console.pairs(f"data: {report.name}", rows)
+    classes = [
+        (name, *(f"{report.counts[split][name]:,}" for split in report.counts))
+        for name in report.counts["train"]
+    ]
+    console.table("classes", ("class", *report.counts), classes)

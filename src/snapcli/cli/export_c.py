@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
@@ -20,12 +19,16 @@ from snapcli.cli.options import (
     RunPath,
     RunsDir,
 )
+from snapcli.cli.render import size
+from snapcli.cli.timeline import peak, step_names, timeline
 from snapcli.config import ExportOptions, override
 from snapcli.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
     from snapcli.emit import Program
+    from snapcli.results.export_c import ExportReport
     from snapcli.runs import Run
+    from snapcli.stages.export_tflm import TflmReport
 
 EXAMPLES = (
     "snap export-c",
@@ -34,6 +37,7 @@ EXAMPLES = (
     "snap export-c --model kws.tflite --explain",
     "snap export-c --runtime tflm --target small-mcu",
 )
+PICTURE_MIN, PICTURE_MAX = 12, 48  # columns
 _C, _TFLM = "c", "tflm"
 
 
@@ -89,10 +93,10 @@ def export_c(
         # Also of a model that does not fit: that is when one wants to know.
         if explain and not json:
             for plan in plans:
-                render.arena(plan)
+                show_arena(plan)
     if given.get("kernels") not in (None, report.kernels):
         console.note(f"{report.target} has no DSP extension: all layers use '{report.kernels}'.")
-    console.print_json(report) if json else render.export_c(report)
+    console.print_json(report) if json else show(report)
 
 
 def _check_tflm(
@@ -124,4 +128,55 @@ def _export_tflm(run: "Run", target: str | None, json: bool) -> None:
 
     with console.progress("export-c"):
         report = export_tflm(run, override(run_recipe(run).export_c, target=target).target)
-    console.print_json(report) if json else render.export_tflm(report)
+    console.print_json(report) if json else show_tflm(report)
+
+
+def show(report: "ExportReport") -> None:
+    how = "measured" if report.flash_measured else "estimated"
+    rows = [
+        ("model id", report.model_id),
+        ("multiply-accumulates", f"{report.macs:,}"),
+        ("kernels", report.kernels),
+        (f"flash, {how}", f"{size(report.flash_bytes)}, constants {size(report.constant_bytes)}"),
+        ("arena, input to output", size(report.arena_bytes)),
+        ("largest live set", f"{size(report.live_bytes)}, arena {_share(report)} of it"),
+        ("files", report.folder),
+    ]
+    console.pairs(f"export-c: {report.source} for {report.target}", rows)
+
+
+def show_tflm(report: "TflmReport") -> None:
+    how = "measured" if report.flash_measured else "estimated"
+    grows = report.live_bytes - report.plain_live_bytes
+    rows = [
+        ("model id", report.model_id),
+        ("flatbuffer", size(report.flatbuffer_bytes)),
+        (f"monitor's flash, {how}", size(report.flash_bytes)),
+        ("monitor's scratch", size(report.scratch_bytes)),
+        ("interpreter's arena grows by", f"{size(grows)} to {size(report.kept_bytes)}"),
+        ("operators", ", ".join(report.operators)),
+        ("files", report.folder),
+    ]
+    console.pairs(f"export-c: {report.source} for {report.target}, TFLite-Micro", rows)
+
+
+def _share(report: "ExportReport") -> str:
+    return f"{report.arena_bytes / max(report.live_bytes, 1):.2f}"
+
+
+def show_arena(program: "Program") -> None:
+    """The arena over time: a line per step, a column per part of the arena."""
+    # What the other columns and the frame leave free.
+    others = max(map(len, step_names(program))) + 31
+    columns = min(PICTURE_MAX, max(PICTURE_MIN, console.width() - others))
+    rows = [
+        (row.step, f"{row.live_bytes:,}", f"{row.span_bytes:,}", row.picture)
+        for row in timeline(program, columns)
+    ]
+    console.say(
+        f"The arena of {size(program.full.arena_bytes)} from left to right: "
+        "# written, - read for the last time, = waits."
+    )
+    console.table("arena", ("step", "alive, B", "span, B", "0" + " " * (columns - 1)), rows)
+    at = peak(program)
+    console.say(f"Peak at {at.step}: " + ", ".join(at.holders))

@@ -1,14 +1,17 @@
 """snap flash"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, NoWait, RunPath, RunsDir, TargetName
+from snapcli.cli.render import notes, size
+
+if TYPE_CHECKING:
+    from snapcli.results.flash import FlashReport
 
 EXAMPLES = (
     "snap flash",
@@ -64,6 +67,67 @@ def flash(
     if json:
         console.print_json(built)
     elif wanted.port:
-        render.flash(built)
+        show(built)
     else:
-        render.library(built)
+        show_library(built)
+
+
+def show(report: "FlashReport") -> None:
+    rows = [
+        (
+            "flash",
+            size(report.size.flash_bytes),
+            size(report.size_without_heads.flash_bytes),
+            size(report.flash_limit_bytes),
+        ),
+        (
+            "RAM, stack included",
+            size(report.size.ram_bytes),
+            size(report.size_without_heads.ram_bytes),
+            size(report.ram_limit_bytes),
+        ),
+        (
+            "stack, at most",
+            size(report.size.stack_bytes),
+            size(report.size_without_heads.stack_bytes),
+            size(report.stack_limit_bytes),
+        ),
+    ]
+    console.table(
+        f"flash: {report.run} for {report.target} ({report.part})",
+        ("", "with heads", "without", "limit"),
+        rows,
+    )
+    if report.flasher:
+        console.pairs(
+            f"written to {report.probe} with {report.flasher}",
+            [
+                ("part", report.part_found or ""),
+                ("image", f"{size(report.written_bytes or 0)}, CRC-32 {report.image_crc:08x}"),
+                ("verified", ", ".join(report.verified)),
+            ],
+        )
+        notes(report.notes)
+        if report.booted:
+            console.say(f"The board answers at {report.port} and passed its self-test.")
+    elif report.booted:
+        console.say("Booted in the emulator and passed its self-test.")
+    else:
+        console.say(f"Built {report.image}; written to no board.")
+
+
+def show_library(report: "FlashReport") -> None:
+    with_, without = report.size, report.size_without_heads
+    console.table(
+        f"library: {report.run} for {report.target}, linked without a port",
+        ("", "with heads", "without"),
+        [
+            ("flash", size(with_.flash_bytes), size(without.flash_bytes)),
+            ("RAM without stack", size(with_.ram_bytes), size(without.ram_bytes)),
+        ],
+    )
+    console.say(f"Built {report.image}; its headers are in include/ beside it.")
+    console.say(
+        "Write port_board, port_uart_poll(), port_uart_write() and port_counter() of port.h, call"
+        " app_run(), and link it: docs/porting.md."
+    )

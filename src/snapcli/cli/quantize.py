@@ -1,11 +1,28 @@
 """snap quantize"""
 
+from typing import TYPE_CHECKING
+
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
+from snapcli.cli.render import (
+    by_severity,
+    controlled,
+    detection,
+    figure,
+    map,
+    maps,
+    percent,
+    promised,
+    silent,
+    size,
+    threshold,
+)
 from snapcli.config import QuantizeOptions, override
+
+if TYPE_CHECKING:
+    from snapcli.results.quantize import QuantizeReport
 
 EXAMPLES = (
     "snap quantize",
@@ -31,4 +48,28 @@ def quantize(
     options = override(run_recipe(chosen).quantize, **given)
     with console.progress("quantize") as on_progress:
         report = stage(chosen, options, on_progress)
-    console.print_json(report) if json else render.quantize(report)
+    console.print_json(report) if json else show(report)
+
+
+def show(report: "QuantizeReport") -> None:
+    drift = report.drift
+    rows = [
+        ("model", f"{size(report.model_bytes)}, {report.macs:,} MAC"),
+        (
+            "accuracy float / int8",
+            f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
+        ),
+        *by_severity(report.accuracy_by_severity),
+        ("same class, clean + corrupted", percent(drift.agreement)),
+        ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
+        ("Spearman of S, clean", figure(drift.spearman_clean)),
+        ("map, refitted", f"{map(report.map)}. {report.map_reason}"),
+        *silent(report),
+        ("threshold, refitted", threshold(report.threshold)),
+        ("accepted of clean test", percent(report.coverage_clean_test)),
+        *controlled(report.controller),
+    ]
+    console.pairs(f"quantize: {report.run}", rows)
+    promised(report.promise, report.controller)
+    maps("int8", report.dev, report.map["kind"])
+    detection("int8", report.detection)

@@ -1,16 +1,17 @@
 """snap train"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes, whole_numbers
 from snapcli.cli.interrupt import resumable
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, NoWait, RunPath, RunsDir
+from snapcli.cli.render import figure, notes, per_tap, percent, plural
 from snapcli.config import Recipe, TrainOptions, override
 from snapcli.errors import UsageError
 
@@ -67,13 +68,13 @@ def train(
     if resume:
         asked = [*given, *["quick"] * quick, *["seeds"] * (seeds is not None)]
         report = _resumed(asked, run, runs_dir, no_wait, allow_code)
-        console.print_json(report) if json else render.train(report)
+        console.print_json(report) if json else show(report)
         return
     if run is not None:
         raise UsageError("train always starts a new run", "Leave --run out, or add --resume.")
     if seeds is None:
         report = _trained(_recipe(given, quick), runs_dir)
-        console.print_json(report) if json else render.train(report)
+        console.print_json(report) if json else show(report)
         return
     if "seed" in given:
         raise UsageError("--seed and --seeds exclude each other", "Give one of them.")
@@ -82,7 +83,7 @@ def train(
         for s in dict.fromkeys(whole_numbers("--seeds", seeds, "13,17,23"))
     ]
     reports = [_trained(recipe, runs_dir) for recipe in recipes]
-    console.print_json(reports) if json else render.trained_seeds(reports)
+    console.print_json(reports) if json else show_seeds(reports)
 
 
 def _recipe(given: Given, quick: bool) -> Recipe:
@@ -129,3 +130,60 @@ def _resumed(
     run = opened(name, runs_dir, no_wait, allow_code)
     with resumable(run), console.progress("train") as on_progress:
         return stage(run, run_recipe(run), resume=True, on_progress=on_progress)
+
+
+def show(report: "TrainReport") -> None:
+    notes(report.notes)
+    time = (
+        f"{report.time.seconds:,.0f} s for {plural(report.epochs, 'epoch')}, "
+        f"{percent(report.time.waited_share)} of it waiting for inputs"
+    )
+    if report.time.heads_s:
+        time += f"; {report.time.heads_s:,.0f} s for the heads"
+    rows = [
+        ("data, backbone, seed", f"{report.dataset}, {report.backbone}, {report.seed}"),
+        ("accuracy, clean dev", percent(report.dev_accuracy)),
+        ("accuracy, clean test", percent(report.test_accuracy)),
+    ]
+    if report.lambda_ss:
+        rows.append(("lambda_ss, last epoch", f"{report.lambda_ss:.3g}"))
+    if report.nu is not None:
+        rows.append(("nu", f"{report.nu:.2f}"))
+    console.pairs(f"train: {report.run}", [*rows, ("time", time)])
+    taps = [
+        (
+            tap,
+            figure(report.mean_surprisal[tap]),
+            figure(report.expected_surprisal[tap]),
+            report.verdict[tap],
+            figure(report.doubt_correlation[tap]),
+        )
+        for tap in report.mean_surprisal
+    ]
+    columns = ("tap", "E[e]", "expected", "verdict", "corr(e, 1 - max p)")
+    console.table("heads on clean dev data", columns, taps)
+
+
+def show_seeds(reports: "Sequence[TrainReport]") -> None:
+    """A line per seed, and their mean."""
+    notes(reports[0].notes)
+    dev = sum(r.dev_accuracy for r in reports) / len(reports)
+    test = sum(r.test_accuracy for r in reports) / len(reports)
+    console.table(
+        f"train: {reports[0].dataset}, {reports[0].backbone}",
+        ("run", "seed", "clean dev", "clean test", "E[e]", "corr(e, 1 - max p)"),
+        [
+            *(
+                (
+                    r.run,
+                    str(r.seed),
+                    percent(r.dev_accuracy),
+                    percent(r.test_accuracy),
+                    per_tap(r.mean_surprisal),
+                    per_tap(r.doubt_correlation),
+                )
+                for r in reports
+            ),
+            ("mean", "", percent(dev), percent(test), "", ""),
+        ],
+    )

@@ -1,18 +1,20 @@
 """snap verify"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapcli import console
-from snapcli.cli import render
 from snapcli.cli.flags import Given, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, ModelFile, RunPath, RunsDir
 from snapcli.config import VerifyOptions, override
 from snapcli.errors import CheckError, UsageError
+
+if TYPE_CHECKING:
+    from snapcli.stages.verify import VerifyReport
 
 EXAMPLES = (
     "snap verify",
@@ -46,7 +48,7 @@ def verify(
             report = verify_model(model, options, data, cmsis_nn, on_progress)
         else:
             report = verify_run(opened(run, runs_dir), options, data, cmsis_nn, on_progress)
-    console.print_json(report) if json else render.verify(report)
+    console.print_json(report) if json else show(report)
     for link in report.links:
         if link.difference:
             d = link.difference
@@ -57,3 +59,16 @@ def verify(
                 f"{d.found:g} instead of {d.expected:g}",
                 "Every layer before it agrees; look at that layer's kernel and parameters.",
             )
+
+
+def show(report: "VerifyReport") -> None:
+    rows = []
+    for link in report.links:
+        d = link.difference
+        verdict = f"differs from layer {d.layer} on" if d else "equal"
+        rows.append((link.expected, link.found, f"{link.steps}", f"{link.values:,}", verdict))
+    console.table(
+        f"verify: {report.source}, kernels {report.kernels}, {report.inputs} inputs",
+        ("expected", "found", "steps", "values", ""),
+        rows,
+    )
