@@ -2,15 +2,12 @@
 
 import csv
 import io
-import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from snapcli.jsontext import dumps
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.page import page
 from tests.unit.report.example import METHODS, NOT_RUN, example
@@ -49,8 +46,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         model="dscnn-digits",
         dataset="digits",
         missing={"cost": "cost is not there yet. Run: snap cost"},
-        evaluation=json.loads(dumps(example())),
-        benches={"small-mcu": json.loads(dumps(asdict(bench_report())))},
+        evaluation=example(),
+        benches={"small-mcu": bench_report()},
         made=[
             StageRecord(
                 "train", "done", "snap train " + 40 * "--long ", 1, {}, {"a" * 90: "0" * 64}

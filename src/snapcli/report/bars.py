@@ -1,13 +1,14 @@
 """Bars: where the instructions go, and how much of a part's memory is used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from snapcli.report.markup import label, svg, tag
 from snapcli.report.numbers import kilobytes, percent
 from snapcli.report.plot import WIDTH
 from snapcli.report.scale import Scale
+from snapcli.results.bench import BenchReport, MeasuredCost, StepCost
+from snapcli.results.flash import FlashReport
 
 _NAMES, _VALUES, _ROW = 150, 76, 24
 _STEPS = 12
@@ -45,31 +46,34 @@ def _cut(name: str) -> str:
     return name if len(name) <= 22 else f"{name[:21]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def by_stage(bench: Mapping[str, Any]) -> str:
-    return bars(f"Cost by stage on {bench['target']}", [_cost(c, bench) for c in bench["stages"]])
+def by_stage(bench: BenchReport) -> str:
+    return bars(f"Cost by stage on {bench.target}", [_cost(c, bench) for c in bench.stages])
 
 
-def by_step(bench: Mapping[str, Any]) -> str:
+def by_step(bench: BenchReport) -> str:
     """The most expensive ones."""
-    steps = sorted(bench["steps"], key=lambda step: -step["mean"])[:_STEPS]
-    return bars(f"Cost by layer on {bench['target']}", [_cost(step, bench) for step in steps])
+    steps = sorted(bench.steps, key=lambda step: -step.mean)[:_STEPS]
+    return bars(f"Cost by layer on {bench.target}", [_cost(step, bench) for step in steps])
 
 
-def _cost(cost: Mapping[str, Any], bench: Mapping[str, Any]) -> Bar:
-    stage = cost.get("stage", cost["name"])
+def _cost(cost: MeasuredCost, bench: BenchReport) -> Bar:
+    stage = cost.stage if isinstance(cost, StepCost) else cost.name
     look = "part-backbone" if stage in _OF_THE_MODEL else "part-ours"
-    tip = f"{cost['name']}\n{cost['mean']:,.0f} {bench['counter']}, {percent(cost['share'])}"
-    if cost["macs"]:
-        tip += f"\n{cost['macs']:,} MAC, {cost['mean'] / cost['macs']:.2f} each"
-    return Bar(cost["name"], cost["mean"], look, percent(cost["share"]), tip)
+    tip = f"{cost.name}\n{cost.mean:,.0f} {bench.counter}, {percent(cost.share)}"
+    if cost.per_mac is not None:
+        tip += f"\n{cost.macs:,} MAC, {cost.per_mac:.2f} each"
+    return Bar(cost.name, cost.mean, look, percent(cost.share), tip)
 
 
-def memory(size: Mapping[str, Any]) -> str:
+def memory(report: FlashReport | BenchReport) -> str:
     """Flash and RAM: without the monitor, with it, and the limit of the part."""
     parts = []
-    for i, (kind, what) in enumerate((("flash", "flash"), ("ram", "RAM"))):
-        whole, bare = (size[part][f"{kind}_bytes"] for part in ("size", "size_without_heads"))
-        limit = size[f"{kind}_limit_bytes"]
+    size, alone = report.size, report.size_without_heads
+    rows = (
+        ("flash", size.flash_bytes, alone.flash_bytes, report.flash_limit_bytes),
+        ("RAM", size.ram_bytes, alone.ram_bytes, report.ram_limit_bytes),
+    )
+    for i, (what, whole, bare, limit) in enumerate(rows):
         at = Scale(0, max(limit, whole), 52, WIDTH - 8)
         y = 4 + 52 * i
         said = f"{kilobytes(whole)}, {kilobytes(whole - bare)} of it the monitor's"

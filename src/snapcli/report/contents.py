@@ -2,9 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-Json = Mapping[str, Any]
+from snapcli.results.ablate import AblateTable
+from snapcli.results.bench import BenchReport
+from snapcli.results.cost import CostReport
+from snapcli.results.eval import EvalReport
+from snapcli.results.flash import FlashReport
+from snapcli.results.stream import StreamReport
+from snapcli.results.taps import TapsReport
+from snapcli.score.calibration import DetectionReport
 
 
 @dataclass(frozen=True)
@@ -33,16 +39,23 @@ class DeviceStream:
     """What a device answered: score and threshold of every frame, thinned (largest of each
     group), and whether it abstained anywhere in the group. report: as stored beside it."""
 
-    report: Json
+    report: StreamReport
     score: tuple[float, ...]
     threshold: tuple[float, ...]
     abstained: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
+class ToolRecord:
+    """flags: each as one call was given them."""
+
+    version: str
+    flags: Sequence[str]
+
+
+@dataclass(frozen=True)
 class StageRecord:
-    """A stage as the manifest has it. state: done, or what is wrong with it. tools: {name:
-    {version, flags}}."""
+    """A stage as the manifest has it. state: done, or what is wrong with it."""
 
     stage: str
     state: str
@@ -50,29 +63,29 @@ class StageRecord:
     seed: int | None
     versions: Mapping[str, str]
     outputs: Mapping[str, str]
-    tools: Mapping[str, Json] = field(default_factory=dict)
+    tools: Mapping[str, ToolRecord] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Parsed JSON as the stages store it, None or empty where there is none or it is stale; by
-    target where there may be several. detection: of quantize or calibrate, without intervals.
-    missing: {stage: a sentence with the command that makes it}, of every one that is not there.
-    recipe: the text of config.toml."""
+    """The reports of a run, None or empty where there is none or it is stale; by target where
+    there may be several. detection: of quantize or calibrate, without intervals. missing: {stage:
+    a sentence with the command that makes it}, of every one that is not there. recipe: the text
+    of config.toml."""
 
     run: str
     model: str
     dataset: str
     missing: Mapping[str, str]
-    evaluation: Json | None = None
-    cost: Json | None = None
-    taps: Json | None = None
-    detection: Json | None = None
-    sizes: Mapping[str, Json] = field(default_factory=dict)
-    benches: Mapping[str, Json] = field(default_factory=dict)
+    evaluation: EvalReport | None = None
+    cost: CostReport | None = None
+    taps: TapsReport | None = None
+    detection: DetectionReport | None = None
+    sizes: Mapping[str, FlashReport] = field(default_factory=dict)
+    benches: Mapping[str, BenchReport] = field(default_factory=dict)
     arenas: Mapping[str, Arena] = field(default_factory=dict)
     streams: Mapping[str, DeviceStream] = field(default_factory=dict)
-    ablations: Sequence[Json] = ()
+    ablations: Sequence[AblateTable] = ()
     made: Sequence[StageRecord] = ()
     recipe: str = ""
 
@@ -80,7 +93,7 @@ class Contents:
     def is_exact(self) -> bool:
         """Whether a device was asked, and every answer was that of the integer reference."""
         benches = self.benches.values()
-        return bool(benches) and all(b["bit_exact"] == b["inputs"] for b in benches)
+        return bool(benches) and all(b.bit_exact == b.inputs for b in benches)
 
     def lack(self, kind: str) -> str:
         """Why nothing of a kind of stage is there."""

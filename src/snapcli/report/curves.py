@@ -1,13 +1,14 @@
 """Risk against coverage, and detection against severity."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
+from snapcli.metrics.bootstrap import Interval
 from snapcli.report.methods import BASE, Looks, drawn, our_name
-from snapcli.report.numbers import DASH, bounds, decimal, percent, spoken, value_of
+from snapcli.report.numbers import DASH, bounds, decimal, is_known, percent, spoken
 from snapcli.report.plot import Axis, Line, plot
 from snapcli.report.scale import around
 from snapcli.report.words import UNGRADED
+from snapcli.results.eval import DetectionFigures, MethodFigures, SourceFigures
 
 _POINTS = 80
 
@@ -16,16 +17,16 @@ def _share(value: float) -> str:
     return f"{100 * value:.0f} %" if abs(100 * value) >= 1 or value == 0 else f"{100 * value:.1g} %"
 
 
-def risk_coverage(source: Mapping[str, Any], looks: Looks) -> str:
+def risk_coverage(source: SourceFigures, looks: Looks) -> str:
     """Error rate among the accepted, as more is accepted, the least uncertain first."""
     lines = []
     for method in drawn(source):
-        curve = [(c, r) for c, r in method["risk_coverage"] if c is not None and r is not None]
+        curve = [(c, r) for c, r in method.risk_coverage if is_known(c) and is_known(r)]
         if not curve:
             continue
         kept = curve[:: max(1, len(curve) // _POINTS)]
         points = kept if kept[-1] == curve[-1] else [*kept, curve[-1]]
-        lines.append(Line(method["name"], looks(method["name"]), points, _selective_tip(method)))
+        lines.append(Line(method.name, looks(method.name), points, _selective_tip(method)))
     # A handful of accepted examples says nothing: the left end must not set the scale.
     high = max((r for line in lines for c, r in line.points if c >= 0.1), default=1.0)
     return plot(
@@ -36,27 +37,32 @@ def risk_coverage(source: Mapping[str, Any], looks: Looks) -> str:
     )
 
 
-def _selective_tip(method: Mapping[str, Any]) -> str:
-    selective = method["selective"].get("all") or next(iter(method["selective"].values()), None)
+def _selective_tip(method: MethodFigures) -> str:
+    selective = method.selective.get("all") or next(iter(method.selective.values()), None)
     if selective is None:
-        return str(method["name"])
-    risk, aurc = percent(value_of(selective["risk_90"])), spoken(selective["aurc"])
-    return f"{method['name']}\nrisk at 90 % coverage: {risk}\nAURC: {aurc}"
+        return method.name
+    risk, aurc = percent(selective.risk_90.value), spoken(selective.aurc)
+    return f"{method.name}\nrisk at 90 % coverage: {risk}\nAURC: {aurc}"
 
 
-def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks) -> str:
-    """figure: auroc or aupr of errors, mean over the types of a severity."""
+def by_severity(
+    source: SourceFigures,
+    figure: Callable[[DetectionFigures], Interval],
+    title: str,
+    looks: Looks,
+) -> str:
+    """figure: AUROC or AUPR of errors, mean over the types of a severity."""
     lines, severities = [], severities_of(source)
     for method in drawn(source):
         figures = [
-            (s, method["by_severity"][s][figure])
+            (s, figure(method.by_severity[s]))
             for s in severities
-            if s in method["by_severity"] and value_of(method["by_severity"][s][figure]) is not None
+            if s in method.by_severity and is_known(figure(method.by_severity[s]).value)
         ]
         if not figures:
             continue
-        name = method["name"]
-        points = [(float(severities.index(s)), float(value_of(f) or 0.0)) for s, f in figures]
+        name = method.name
+        points = [(float(severities.index(s)), f.value) for s, f in figures]
         tip = [name, *(f"{severity_word(s)}: {spoken(f)}" for s, f in figures)]
         band = [
             (float(severities.index(s)), *between)
@@ -82,9 +88,9 @@ def by_severity(source: Mapping[str, Any], figure: str, title: str, looks: Looks
     )
 
 
-def severities_of(source: Mapping[str, Any]) -> list[str]:
+def severities_of(source: SourceFigures) -> list[str]:
     """Those of types that have a scale, mildest first."""
-    severities = dict.fromkeys(s for m in drawn(source) for s in m["by_severity"])
+    severities = dict.fromkeys(s for m in drawn(source) for s in m.by_severity)
     return sorted(s for s in severities if s != UNGRADED)
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from snapcli.report.markup import label, svg, tag
-from snapcli.report.numbers import decimal
+from snapcli.report.numbers import decimal, is_known
 from snapcli.report.plot import WIDTH
 
 _TOP, _CELL = 26, 54
 
 
-def heatmap(names: Sequence[str], correlation: Sequence[Sequence[float | None]]) -> str:
-    """correlation [names, names] in [-1, 1]; None where it is not defined."""
+def heatmap(names: Sequence[str], correlation: Sequence[Sequence[float]]) -> str:
+    """correlation [names, names] in [-1, 1]; nan where it is not defined."""
     left = min(12 + 7.2 * max(map(len, names)), 170)
     cell = min(_CELL, (WIDTH - left) / len(names))
     height = _TOP + cell * len(names) + 4
@@ -21,8 +21,8 @@ def heatmap(names: Sequence[str], correlation: Sequence[Sequence[float | None]])
         parts.append(label(left + (row + 0.5) * cell, _TOP - 9, _short(name), "middle"))
         for column, value in enumerate(correlation[row]):
             x = left + column * cell
-            strength = 0 if value is None else round(100 * min(abs(value), 1.0))
-            side = "below" if value is not None and value < 0 else "above"
+            strength = round(100 * min(abs(value), 1.0)) if is_known(value) else 0
+            side = "below" if value < 0 else "above"
             ink = "on" if strength > 55 else "off"
             box = tag(
                 "rect",

@@ -1,46 +1,44 @@
-"""Figures as words. An interval is {value, low, high}, as JSON has it: null where undefined."""
+"""Figures as words: a dash for what is left out (None) or undefined (nan)."""
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from typing import TypeGuard
+
+from snapcli.metrics.bootstrap import Interval
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 
-Interval = Mapping[str, float | None]
+
+def is_known(value: float | None) -> TypeGuard[float]:
+    return value is not None and not math.isnan(value)
 
 
-def value_of(figure: Any) -> float | None:
-    """Of an interval, or of a plain number."""
-    return figure.get("value") if isinstance(figure, Mapping) else figure
-
-
-def bounds(figure: Any) -> tuple[float, float] | None:
-    if not isinstance(figure, Mapping):
-        return None
-    low, high = figure.get("low"), figure.get("high")
-    return None if low is None or high is None else (low, high)
+def bounds(figure: Interval) -> tuple[float, float] | None:
+    """None unless both are known."""
+    low, high = figure.low, figure.high
+    return (low, high) if is_known(low) and is_known(high) else None
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    return DASH if value is None else f"{value:z.{digits}f}".replace("-", MINUS)
+    return f"{value:z.{digits}f}".replace("-", MINUS) if is_known(value) else DASH
 
 
 def signed(value: float | None, digits: int = 3) -> str:
     """What rounds to 0 has no sign."""
-    if value is None:
+    if not is_known(value):
         return DASH
     said = f"{value:+z.{digits}f}".replace("-", MINUS)
     return said if said.strip("+0.") else said[1:]
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    return DASH if value is None else f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%" if is_known(value) else DASH
 
 
-def spoken(figure: Any, digits: int = 3) -> str:
+def spoken(figure: Interval, digits: int = 3) -> str:
     """0.871 (0.859 to 0.882)."""
     between = bounds(figure)
-    said = decimal(value_of(figure), digits)
+    said = decimal(figure.value, digits)
     if between is None:
         return said
     return f"{said} ({decimal(between[0], digits)} to {decimal(between[1], digits)})"

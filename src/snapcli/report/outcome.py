@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TypeVar
 
-from snapcli.report.numbers import bounds, value_of
+from snapcli.metrics.bootstrap import Interval
+from snapcli.report.numbers import bounds, is_known
 
+T = TypeVar("T")
 WINS, TIES, LOSES, UNDEFINED = "wins", "ties", "loses", "undefined"
 # What the verdict is about, whatever came out: every task once or twice.
 _HEADLINES = (
@@ -15,22 +17,22 @@ _HEADLINES = (
 )
 
 
-def outcome(gain: Any) -> str:
+def outcome(gain: Interval) -> str:
     """Of a paired gain."""
     between = bounds(gain)
-    if value_of(gain) is None or between is None:
+    if not is_known(gain.value) or between is None:
         return UNDEFINED
     if between[0] > 0:
         return WINS
     return LOSES if between[1] < 0 else TIES
 
 
-def headlines(gains: Mapping[str, Any]) -> dict[str, Any]:
+def headlines(gains: Mapping[str, T]) -> dict[str, T]:
     """The gains that the verdict counts, in its order."""
     return {k: gains[k] for name in _HEADLINES for k in gains if fnmatchcase(k, name)}
 
 
-def outcomes(gains: Mapping[str, Any]) -> dict[str, list[str]]:
+def outcomes(gains: Mapping[str, Interval]) -> dict[str, list[str]]:
     """{outcome: figures}, in the order of the report."""
     by_outcome: dict[str, list[str]] = {word: [] for word in (WINS, TIES, LOSES, UNDEFINED)}
     for key, gain in gains.items():

@@ -1,10 +1,10 @@
 """The page of a run: one file of HTML that needs nothing else."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from typing import Any
+from math import nan
 
 from snapcli.report import bars, curves, reliability, rows
 from snapcli.report.arena import draw_arena
@@ -14,13 +14,14 @@ from snapcli.report.heatmap import heatmap
 from snapcli.report.markup import tag, text
 from snapcli.report.method_tables import tables
 from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
-from snapcli.report.numbers import kilobytes, percent, plural, spoken, value_of
+from snapcli.report.numbers import is_known, kilobytes, percent, plural, spoken
 from snapcli.report.outcome import headlines
 from snapcli.report.source_table import source_table
-from snapcli.report.table import plain_table
+from snapcli.report.table import ablation_table
 from snapcli.report.timeline import device_lane, lane, timeline
 from snapcli.report.verdict import lead, statements
 from snapcli.report.words import figure_words
+from snapcli.results.eval import MethodFigures, SourceFigures, StreamView
 
 _SOURCES = {
     "float": "the float model",
@@ -104,10 +105,10 @@ def _header(contents: Contents) -> str:
     facts = [f"{contents.model} on {contents.dataset}"]
     evaluation = contents.evaluation
     if evaluation:
-        facts.append(f"seed {evaluation['seed']}")
-        examples = evaluation["sources"][main_source(evaluation)]["examples"]
+        facts.append(f"seed {evaluation.seed}")
+        examples = evaluation.sources[main_source(evaluation)].examples
         facts.append(", ".join(f"{n:,} {figure_words(name)}" for name, n in examples.items()))
-        facts.append(f"intervals: 95 %, {evaluation['replicates']:,} bootstrap samples")
+        facts.append(f"intervals: 95 %, {evaluation.replicates:,} bootstrap samples")
     switch = tag(
         "button",
         tag("span", "", aria_hidden="true"),
@@ -130,7 +131,7 @@ def _section(section: Section) -> str:
 
 def _switch(contents: Contents) -> str:
     """Of the source that figures are shown for, where there are several."""
-    if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
+    if contents.evaluation is None or len(contents.evaluation.sources) < 2:
         return ""
     shown = main_source(contents.evaluation)
     buttons = (
@@ -142,18 +143,18 @@ def _switch(contents: Contents) -> str:
             aria_pressed="true" if name == shown else "false",
             title=_source_words(contents, name),
         )
-        for name in contents.evaluation["sources"]
+        for name in contents.evaluation.sources
     )
     return tag("div", *buttons, class_="sources", role="group", aria_label="Scores of")
 
 
-def _of_sources(contents: Contents, make: Callable[[Mapping[str, Any], Looks], str]) -> str:
+def _of_sources(contents: Contents, make: Callable[[SourceFigures, Looks], str]) -> str:
     """The section for every source; one of them is seen."""
     evaluation = contents.evaluation
     if evaluation is None:
         return ""
     looks, shown = Looks.of(evaluation), main_source(evaluation)
-    made = {name: make(source, looks) for name, source in evaluation["sources"].items()}
+    made = {name: make(source, looks) for name, source in evaluation.sources.items()}
     if not any(made.values()):
         return ""
     return "".join(
@@ -201,20 +202,20 @@ def _verdict(contents: Contents) -> str:
     return tag("p", text(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
 
 
-def _gains(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
+def _gains(contents: Contents, source: SourceFigures, looks: Looks) -> str:
     method = named(source, our_name(source))
-    if method is None or not method["gains"]:
+    if method is None or not method.gains:
         return ""
     words = (
-        f"{method['name']} minus {BASE}, both on the same bootstrap samples of "
-        f"{_source_words(contents, source['source'])}. Orange: better, the interval leaves "
+        f"{method.name} minus {BASE}, both on the same bootstrap samples of "
+        f"{_source_words(contents, source.source)}. Orange: better, the interval leaves "
         "out 0. Grey: no difference shown. Blue: worse. Every row has its own scale."
     )
-    return _figure(rows.gains(headlines(method["gains"])), f"Against {BASE}", words)
+    return _figure(rows.gains(headlines(method.gains)), f"Against {BASE}", words)
 
 
-def _selective(source: Mapping[str, Any], looks: Looks) -> str:
-    shown = [m["name"] for m in reversed(drawn(source)) if m["risk_coverage"]]
+def _selective(source: SourceFigures, looks: Looks) -> str:
+    shown = [m.name for m in reversed(drawn(source)) if m.risk_coverage]
     if not shown:
         return ""
     legend = looks.legend(shown)
@@ -223,20 +224,20 @@ def _selective(source: Mapping[str, Any], looks: Looks) -> str:
         "better."
     )
     figures = [_figure(curves.risk_coverage(source, looks), "Risk and coverage", words, legend)]
-    if any(m["clusters"] for m in pair(source)):
+    if any(m.clusters for m in pair(source)):
         words = (
             "Share of the errors at severities 4 and 5 that is refused at the threshold of 90 % "
             "recall; behind it, how many errors there are."
         )
-        legend = looks.legend([m["name"] for m in pair(source)])
+        legend = looks.legend([m.name for m in pair(source)])
         picture = rows.clusters(source, looks)
         figures.append(_figure(picture, "Failure clusters", words, legend))
     return _grid(*figures)
 
 
-def _calibration(source: Mapping[str, Any], looks: Looks) -> str:
+def _calibration(source: SourceFigures, looks: Looks) -> str:
     figures = []
-    shown = [m["name"] for m in pair(source)]
+    shown = [m.name for m in pair(source)]
     for key in reliability.panels(source):
         title = figure_words(key)
         picture = reliability.diagram(source, key, title, looks)
@@ -257,24 +258,24 @@ def _streams(contents: Contents) -> str:
     """All methods for one source, for the others the two that matter: it is the largest part."""
     main = main_source(contents.evaluation) if contents.evaluation else None
 
-    def make(source: Mapping[str, Any], looks: Looks) -> str:
-        shown = reversed(drawn(source)) if source["source"] == main else pair(source)
-        return _stream(source, looks, [m for m in shown if m["stream"]])
+    def make(source: SourceFigures, looks: Looks) -> str:
+        shown = reversed(drawn(source)) if source.source == main else pair(source)
+        return _stream(source, looks, [m for m in shown if m.stream])
 
     return _of_sources(contents, make) + _device(contents)
 
 
-def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str, Any]]) -> str:
-    view = source["stream"]
+def _stream(source: SourceFigures, looks: Looks, lanes: Sequence[MethodFigures]) -> str:
+    view = source.stream
     if view is None or not lanes:
         return ""
     words = (
-        f"{plural(view['frames'], 'frame')} that begin clean and get worse, with foreign bursts. "
-        f"Shaded: {plural(len(view['events']), 'event')} in which accuracy over 100 frames falls "
-        f"below {percent(view['lower'])}. Above them, the frames until the first alarm. The "
+        f"{plural(view.frames, 'frame')} that begin clean and get worse, with foreign bursts. "
+        f"Shaded: {plural(len(view.events), 'event')} in which accuracy over 100 frames falls "
+        f"below {percent(view.lower)}. Above them, the frames until the first alarm. The "
         "dashed threshold was frozen on the dev stream."
     )
-    name = f"stream-{source['source']}"
+    name = f"stream-{source.source}"
     figures = [_lane(view, m, looks, name, m is lanes[0]) for m in lanes]
     seen = len([m for m in lanes if m in pair(source)]) or 1
     rest = figures[seen:]
@@ -288,62 +289,62 @@ def _stream(source: Mapping[str, Any], looks: Looks, lanes: Sequence[Mapping[str
     return markup
 
 
-def _lane(
-    view: Mapping[str, Any], method: Mapping[str, Any], looks: Looks, name: str, is_first: bool
-) -> str:
-    events = method["events"]
+def _lane(view: StreamView, method: MethodFigures, looks: Looks, name: str, is_first: bool) -> str:
+    events = method.events
     words = ""
     if events:
-        delay = value_of(events["delay"])
-        waited = "no event detected" if delay is None else f"median delay {delay:,.0f} frames"
+        delay = events.delay.value
+        waited = f"median delay {delay:,.0f} frames" if is_known(delay) else "no event detected"
         words = (
-            f"On all test streams: frame AUPRC {spoken(events['auprc'])}, {waited}, "
-            f"{percent(events['miss_rate'])} of {plural(events['events'], 'event')} missed, "
-            f"{percent(events['false_positives'])} of clean frames above the threshold of 90 % "
+            f"On all test streams: frame AUPRC {spoken(events.auprc)}, {waited}, "
+            f"{percent(events.miss_rate)} of {plural(events.events, 'event')} missed, "
+            f"{percent(events.false_positives)} of clean frames above the threshold of 90 % "
             "recall."
         )
-    picture = timeline(view, lane(method, looks(method["name"])), name, is_first)
-    return _figure(picture, method["name"], words, wide=True)
+    picture = timeline(view, lane(method, looks(method.name)), name, is_first)
+    return _figure(picture, method.name, words, wide=True)
 
 
 def _device(contents: Contents) -> str:
     parts = []
     for target, stream in contents.streams.items():
         report = stream.report
-        frames = report["frames"]
-        view = {"frames": frames, "events": [], "segments": report["segments"]}
+        frames = report.frames
+        view = StreamView(frames, lower=nan, events=(), segments=report.segments)
         words = (
-            f"As {report['part']} answered: {report['bit_exact']:,} of {frames:,} frames bit for "
-            f"bit as the integer reference, {percent(report['abstained'] / frames)} refused."
+            f"As {report.part} answered: {report.bit_exact:,} of {frames:,} frames bit for "
+            f"bit as the integer reference, {percent(report.abstained / frames)} refused."
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         parts.append(_figure(picture, f"Played through {target}", words, wide=True))
     return "".join(parts)
 
 
-def _severity(source: Mapping[str, Any], looks: Looks) -> str:
+def _severity(source: SourceFigures, looks: Looks) -> str:
     """Curves where types have a scale of severities, and every type."""
     figures = []
     if curves.severities_of(source):
-        shown = [m["name"] for m in reversed(drawn(source)) if m["by_severity"]]
+        shown = [m.name for m in reversed(drawn(source)) if m.by_severity]
         legend = looks.legend(shown)
         words = (
             "Positive class: a wrong answer; mean over the types of a severity. The more answers "
             "are wrong, the higher AUPR is for any score."
         )
         figures += [
-            _figure(curves.by_severity(source, "aupr", "AUPRC", looks), "AUPRC", words, legend),
             _figure(
-                curves.by_severity(source, "auroc", "AUROC", looks),
+                curves.by_severity(source, lambda f: f.aupr, "AUPRC", looks), "AUPRC", words, legend
+            ),
+            _figure(
+                curves.by_severity(source, lambda f: f.auroc, "AUROC", looks),
                 "AUROC",
                 "Positive class: a wrong answer. Bands: 95 % intervals.",
                 legend,
             ),
         ]
-    if any(m["by_type"] for m in drawn(source)):
+    if any(m.by_type for m in drawn(source)):
         mean = "mean over severities" if figures else "each type in its one severity"
         words = f"AUROC, {mean}. Dots with intervals, thin marks: all other methods."
-        both = looks.legend([m["name"] for m in pair(source)])
+        both = looks.legend([m.name for m in pair(source)])
         figures.append(_figure(rows.by_type(source, looks), "By corruption type", words, both))
     return _grid(*figures) if figures else ""
 
@@ -352,22 +353,20 @@ def _taps(contents: Contents) -> str:
     figures = []
     evaluation = contents.evaluation
     if evaluation is not None:
-        source = evaluation["sources"][main_source(evaluation)]
-        if source["taps"]:
-            names = list(source["taps"])
+        source = evaluation.sources[main_source(evaluation)]
+        if source.taps:
+            names = list(source.taps)
             # The last row is that of S.
-            names += ["S"] * (len(source["tap_correlation"]) - len(names))
-            picture = heatmap(names, source["tap_correlation"])
+            names += ["S"] * (len(source.tap_correlation) - len(names))
+            picture = heatmap(names, source.tap_correlation)
             words = "Correlation of the surprisals over all test data, with S last."
             figures.append(_figure(picture, "Taps of this model", words))
     if contents.taps is not None:
-        names = [candidate["tap"] for candidate in contents.taps["candidates"]]
-        with_score = [candidate["score_correlation"] for candidate in contents.taps["candidates"]]
-        matrix = [
-            [*line, r] for line, r in zip(contents.taps["correlation"], with_score, strict=True)
-        ]
+        names = [candidate.tap for candidate in contents.taps.candidates]
+        with_score = [candidate.score_correlation for candidate in contents.taps.candidates]
+        matrix = [[*line, r] for line, r in zip(contents.taps.correlation, with_score, strict=True)]
         picture = heatmap([*names, "S"], [*matrix, [*with_score, 1.0]])
-        words = f"On dev data. Recommended: {', '.join(contents.taps['recommended']) or 'none'}."
+        words = f"On dev data. Recommended: {', '.join(contents.taps.recommended) or 'none'}."
         figures.append(_figure(picture, "Every block as a tap", words))
     return _grid(*figures) if figures else ""
 
@@ -375,7 +374,7 @@ def _taps(contents: Contents) -> str:
 def _cost(contents: Contents) -> str:
     parts = []
     for target, bench in contents.benches.items():
-        what = f"{bench['counter']} of one inference on {bench['part']}"
+        what = f"{bench.counter} of one inference on {bench.part}"
         figures = (
             _figure(bars.by_stage(bench), f"{target}: by stage", f"Share of the {what}."),
             _figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
@@ -399,9 +398,9 @@ def _cost(contents: Contents) -> str:
     return "".join(parts)
 
 
-def _tables(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
+def _tables(contents: Contents, source: SourceFigures, looks: Looks) -> str:
     note = (
-        f"Scores of {_source_words(contents, source['source'])}. Under each figure its "
+        f"Scores of {_source_words(contents, source.source)}. Under each figure its "
         "95 % interval. Bold: the best value, which others may equal within their intervals. "
         "Click a heading to sort."
     )
@@ -412,7 +411,7 @@ def _tables(contents: Contents, source: Mapping[str, Any], looks: Looks) -> str:
 
 
 def _sources(contents: Contents) -> str:
-    if contents.evaluation is None or len(contents.evaluation["sources"]) < 2:
+    if contents.evaluation is None or len(contents.evaluation.sources) < 2:
         return ""
     words = "The same figure by the float model, the integer reference and the device."
     markup = tag("p", text(words), class_="words")
@@ -421,7 +420,7 @@ def _sources(contents: Contents) -> str:
 
 
 def _ablations(contents: Contents) -> str:
-    return "".join(plain_table(report["title"], report) for report in contents.ablations)
+    return "".join(map(ablation_table, contents.ablations))
 
 
 def _missing(contents: Contents) -> str:
@@ -453,11 +452,11 @@ def _versions(made: Sequence[StageRecord]) -> str:
     by_name: dict[str, dict[str, list[str]]] = {}
     flags: dict[str, dict[str, None]] = {}
     for one in made:
-        tools = {name: tool["version"] for name, tool in one.tools.items()}
+        tools = {name: tool.version for name, tool in one.tools.items()}
         for name, version in {**one.versions, **tools}.items():
             by_name.setdefault(name, {}).setdefault(version, []).append(one.stage)
         for name, tool in one.tools.items():
-            flags.setdefault(name, {}).update(dict.fromkeys(tool["flags"]))
+            flags.setdefault(name, {}).update(dict.fromkeys(tool.flags))
 
     def said(versions: dict[str, list[str]]) -> str:
         (version, stages), *others = versions.items()

@@ -1,34 +1,32 @@
 """Whether what is stated comes true: mean stated probability against the share that did."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from snapcli.report.methods import Looks, drawn, pair
-from snapcli.report.numbers import percent
+from snapcli.report.numbers import is_known, percent
 from snapcli.report.plot import Axis, Line, plot
+from snapcli.results.eval import SourceFigures
 
 
-def panels(source: Mapping[str, Any]) -> list[str]:
+def panels(source: SourceFigures) -> list[str]:
     """What there are diagrams of, in the order of the report."""
     shown = pair(source) or drawn(source)
-    return list(dict.fromkeys(key for method in shown for key in method["reliability"]))
+    return list(dict.fromkeys(key for method in shown for key in method.reliability))
 
 
-def diagram(source: Mapping[str, Any], key: str, title: str, looks: Looks) -> str:
+def diagram(source: SourceFigures, key: str, title: str, looks: Looks) -> str:
     """15 bins of equal mass; on the diagonal the statement is true."""
     lines = []
     for method in reversed(pair(source) or drawn(source)):
         bins = [
             b
-            for b in method["reliability"].get(key, ())
-            if b["stated"] is not None and b["observed"] is not None
+            for b in method.reliability.get(key, ())
+            if is_known(b.stated) and is_known(b.observed)
         ]
         if not bins:
             continue
-        points = [(b["stated"], b["observed"]) for b in bins]
-        gap = sum(b["mass"] * abs(b["stated"] - b["observed"]) for b in bins)
-        tip = f"{method['name']}\nmean distance from the diagonal: {percent(gap)}"
-        lines.append(Line(method["name"], looks(method["name"]), points, tip, dots=True))
+        points = [(b.stated, b.observed) for b in bins]
+        gap = sum(b.mass * abs(b.stated - b.observed) for b in bins)
+        tip = f"{method.name}\nmean distance from the diagonal: {percent(gap)}"
+        lines.append(Line(method.name, looks(method.name), points, tip, dots=True))
     if not lines:
         return ""
     # Equal-mass bins of a good model crowd into a corner: show that corner.

@@ -1,12 +1,13 @@
 """Tables that are sorted by a click and copied as CSV."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from snapcli.metrics.bootstrap import Interval
 from snapcli.report.markup import tag, text
-from snapcli.report.numbers import DASH, bounds, decimal, value_of
+from snapcli.report.numbers import DASH, bounds, decimal, is_known
 from snapcli.report.outcome import outcome
+from snapcli.results.ablate import AblateTable, Cell
 
 HIGHER, LOWER = "higher", "lower"
 
@@ -25,10 +26,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """Cells are words, numbers, intervals {value, low, high} or None. why: stands in place of the
+    """why: stands in place of the
     cells behind the first. look: a class of the style sheet for the first cell."""
 
-    cells: Sequence[Any]
+    cells: Sequence[Cell]
     why: str = ""
     look: str = ""
     is_ours: bool = False
@@ -69,7 +70,7 @@ def _heading(column: Column) -> str:
 
 
 def _best(index: int, column: Column, rows: Sequence[Row]) -> float | None:
-    values = [value_of(row.cells[index]) for row in rows if not row.why]
+    values = [_value(row.cells[index]) for row in rows if not row.why]
     numbers = [v for v in values if isinstance(v, int | float)]
     if not column.better or column.is_gain or len(set(numbers)) < 2:
         return None
@@ -86,16 +87,21 @@ def _row(row: Row, columns: Sequence[Column], best: Sequence[float | None]) -> s
     return tag("tr", first, *(_cell(*triple) for triple in triples), class_=look)
 
 
-def _cell(cell: Any, column: Column, best: float | None) -> str:
-    value = value_of(cell)
+def _value(cell: Cell) -> str | float | None:
+    """None where there is none, or an undefined one."""
+    value = cell.value if isinstance(cell, Interval) else cell
+    return value if isinstance(value, str) or is_known(value) else None
+
+
+def _cell(cell: Cell, column: Column, best: float | None) -> str:
+    value = _value(cell)
     if value is None:
         return tag("td", DASH, class_="none")
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if isinstance(value, str):
         return tag("td", text(value))
     said = f"{value:,}" if isinstance(value, int) else decimal(value, column.digits)
     inside = tag("b", said) if value == best else said
-    between = bounds(cell)
-    if between is None:
+    if not isinstance(cell, Interval) or (between := bounds(cell)) is None:
         return tag("td", inside, data_v=_exact(value))
     low, high = (decimal(edge, column.digits) for edge in between)
     # A dash before a minus sign cannot be read.
@@ -111,15 +117,7 @@ def _exact(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.5g}"
 
 
-def plain_table(title: str, report: Mapping[str, Any]) -> str:
-    """Of {columns, rows} whatever they hold; a column may be a name or {title, better}."""
-    columns = [
-        Column(c["title"], c.get("better", "")) if isinstance(c, Mapping) else Column(str(c))
-        for c in report["columns"]
-    ]
-    titles = [c["title"] if isinstance(c, Mapping) else c for c in report["columns"]]
-    rows = [
-        Row([row.get(key) for key in titles] if isinstance(row, Mapping) else row)
-        for row in report["rows"]
-    ]
-    return table(title, columns, rows, title)
+def ablation_table(ablation: AblateTable) -> str:
+    columns = [Column(column.title, column.better) for column in ablation.columns]
+    rows = [Row([row.get(column.title) for column in columns]) for row in ablation.rows]
+    return table(ablation.title, columns, rows, ablation.title)

@@ -1,15 +1,16 @@
 """A stream as a timeline: score, threshold, events, alarms, and what was shown when."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import nan
 
 import numpy as np
 
 from snapcli.report.contents import DeviceStream
 from snapcli.report.markup import label, path, svg, tag
-from snapcli.report.numbers import decimal, plural
+from snapcli.report.numbers import decimal, is_known, plural
 from snapcli.report.scale import Scale
+from snapcli.results.eval import MethodFigures, StreamView
 
 _WIDTH, _LEFT, _RIGHT = 1080, 52, 16
 _SCORE, _ALARMS, _TICKS, _STRIP, _GAP = 130, 12, 18, 20, 6
@@ -28,12 +29,11 @@ class Lane:
     alarms: Sequence[bool]
 
 
-def lane(method: Mapping[str, Any], look: str) -> Lane:
+def lane(method: MethodFigures, look: str) -> Lane:
     """Of a method of eval: an alarm is a score above the threshold."""
-    threshold = method["events"]["threshold"] if method["events"] else None
-    score = [float("nan") if s is None else float(s) for s in method["stream"]]
-    above = [threshold is not None and s >= threshold for s in score]
-    return Lane(method["name"], look, score, [] if threshold is None else [threshold], above)
+    threshold = method.events.threshold if method.events else nan
+    above = [s >= threshold for s in method.stream]
+    return Lane(method.name, look, method.stream, [threshold] if is_known(threshold) else [], above)
 
 
 def device_lane(stream: DeviceStream) -> Lane:
@@ -61,10 +61,10 @@ def _group(frames: int, groups: int) -> int:
     return -(-frames // max(groups, 1)) or 1
 
 
-def timeline(view: Mapping[str, Any], lane: Lane, name: str, is_first: bool = True) -> str:
-    """view: frames, events and segments of a stream, as eval has them. What all lanes of a stream
-    have in common is drawn by the first, under the name; the others refer to it."""
-    frames = view["frames"]
+def timeline(view: StreamView, lane: Lane, name: str, is_first: bool = True) -> str:
+    """What all lanes of a stream have in common is drawn by the first, under the name; the others
+    refer to it."""
+    frames = view.frames
     across = Scale(0, frames, _LEFT, _WIDTH - _RIGHT)
     bottom = _TOP + _SCORE
     strip = bottom + _ALARMS + _TICKS + 2 * _GAP
@@ -106,9 +106,9 @@ def _range(lane: Lane) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _events(view: Mapping[str, Any], across: Scale) -> list[str]:
+def _events(view: StreamView, across: Scale) -> list[str]:
     parts = []
-    for number, (onset, offset) in enumerate(view["events"], start=1):
+    for number, (onset, offset) in enumerate(view.events, start=1):
         x, width = across(onset), across(offset) - across(onset)
         tip = f"event {number}\nframes {onset:,} to {offset - 1:,}"
         shade = tag(
@@ -118,16 +118,16 @@ def _events(view: Mapping[str, Any], across: Scale) -> list[str]:
     return parts
 
 
-def _segments(view: Mapping[str, Any], across: Scale, strip: float) -> list[str]:
+def _segments(view: StreamView, across: Scale, strip: float) -> list[str]:
     parts = []
-    for segment in view["segments"]:
-        x = across(segment["first"])
-        width = across(segment["first"] + segment["frames"]) - x
-        severity = segment["severity"]
-        name = segment["condition"].replace("_", " ")
-        tip = f"{name}{f', severity {severity}' if severity else ''}\n{segment['kind']}, frames "
-        tip += f"{segment['first']:,} to {segment['first'] + segment['frames'] - 1:,}"
-        look = f"segment {segment['kind']} s-{severity}"
+    for segment in view.segments:
+        x, end = across(segment.first), segment.first + segment.frames
+        width = across(end) - x
+        severity = segment.severity
+        name = segment.condition.replace("_", " ")
+        tip = f"{name}{f', severity {severity}' if severity else ''}\n{segment.kind}, frames "
+        tip += f"{segment.first:,} to {end - 1:,}"
+        look = f"segment {segment.kind} s-{severity}"
         box = tag("rect", x=x, y=strip, width=max(width - 1, 1.0), height=_STRIP, class_=look)
         middle = x + width / 2 - 0.5
         if severity:
@@ -169,11 +169,11 @@ def _alarms(lane: Lane, across: Scale, group: int, y: float) -> str:
     return tag("path", d="".join(bars), class_="alarm") if bars else ""
 
 
-def _delays(view: Mapping[str, Any], lane: Lane, across: Scale, frames: int) -> list[str]:
+def _delays(view: StreamView, lane: Lane, across: Scale, frames: int) -> list[str]:
     """Above every event: how long its first alarm took."""
     parts = []
-    first = first_alarms(lane.alarms, view["events"], frames)
-    for (onset, offset), alarm in zip(view["events"], first, strict=True):
+    first = first_alarms(lane.alarms, view.events, frames)
+    for (onset, offset), alarm in zip(view.events, first, strict=True):
         x = across((onset + offset) / 2)
         if alarm is None:
             parts.append(label(x, _TOP - 8, "missed", "middle", "missed"))
@@ -183,6 +183,6 @@ def _delays(view: Mapping[str, Any], lane: Lane, across: Scale, frames: int) -> 
             ends = f"M{across(onset):.1f},{y}H{across(alarm):.1f}"
             parts.append(tag("path", d=ends, class_="delay"))
         parts.append(label(x, _TOP - 8, f"{alarm - onset:,}", "middle", "tick"))
-    if view["events"]:
+    if view.events:
         parts.append(label(_LEFT - 7, _TOP - 8, "delay", "end"))
     return parts

@@ -5,8 +5,8 @@ Better and worse are said only where the whole paired interval lies on one side 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from snapcli.metrics.bootstrap import Interval
 from snapcli.report.contents import Contents
 from snapcli.report.methods import BASE, main_source, named, our_name
 from snapcli.report.numbers import (
@@ -17,10 +17,11 @@ from snapcli.report.numbers import (
     percent,
     plural,
     signed,
-    value_of,
 )
 from snapcli.report.outcome import LOSES, TIES, WINS, headlines, outcome, outcomes
 from snapcli.report.words import figure_words
+from snapcli.results.bench import BenchReport
+from snapcli.results.flash import FlashReport
 
 # Of these, how many the card says in full.
 _SPOKEN = 2
@@ -59,18 +60,17 @@ def lead(contents: Contents) -> str:
 
 def _price(contents: Contents) -> str:
     bench = next(iter(contents.benches.values()))
-    overhead, counter = bench["heads_overhead"], bench["counter"]
-    if overhead is None:
-        return f"takes {bench['timing']['mean']:,.0f} {counter} per inference"
-    return f"adds {percent(overhead)} to the {counter} of an inference"
+    if bench.heads_overhead is None:
+        return f"takes {bench.timing.mean:,.0f} {bench.counter} per inference"
+    return f"adds {percent(bench.heads_overhead)} to the {bench.counter} of an inference"
 
 
-def _our_gains(contents: Contents) -> Mapping[str, Any]:
+def _our_gains(contents: Contents) -> Mapping[str, Interval]:
     if contents.evaluation is None:
         return {}
-    source = contents.evaluation["sources"][main_source(contents.evaluation)]
+    source = contents.evaluation.sources[main_source(contents.evaluation)]
     method = named(source, our_name(source))
-    return headlines(method["gains"]) if method else {}
+    return headlines(method.gains) if method else {}
 
 
 def _comparison(contents: Contents) -> str:
@@ -91,14 +91,16 @@ def _comparison(contents: Contents) -> str:
 
 def _fits(contents: Contents) -> Statement:
     question = "Does it fit?"
-    measured = {**contents.sizes, **contents.benches}
+    measured: dict[str, FlashReport | BenchReport] = {**contents.sizes, **contents.benches}
     if not measured:
         return Statement(question, "unknown", "not known", contents.lack("flash"))
     words, fits = [], True
     for target, report in measured.items():
         said = []
-        for kind, what in (("flash", "flash"), ("ram", "RAM")):
-            used, limit = report["size"][f"{kind}_bytes"], report[f"{kind}_limit_bytes"]
+        for what, used, limit in (
+            ("flash", report.size.flash_bytes, report.flash_limit_bytes),
+            ("RAM", report.size.ram_bytes, report.ram_limit_bytes),
+        ):
             if not limit:
                 said.append(f"{kilobytes(used)} {what}")
                 continue
@@ -115,16 +117,14 @@ def _costs(contents: Contents) -> Statement:
         return Statement(question, "unknown", "not known", contents.lack("bench"))
     words, figure = [], ""
     for target, report in contents.benches.items():
-        flash, ram = (
-            report["size"][f"{kind}_bytes"] - report["size_without_heads"][f"{kind}_bytes"]
-            for kind in ("flash", "ram")
-        )
-        overhead = report["heads_overhead"]
-        mean = f"{report['timing']['mean']:,.0f}"
+        flash = report.size.flash_bytes - report.size_without_heads.flash_bytes
+        ram = report.size.ram_bytes - report.size_without_heads.ram_bytes
+        overhead = report.heads_overhead
+        mean = f"{report.timing.mean:,.0f}"
         if not figure:
             figure = f"+{percent(overhead)}" if overhead is not None else mean
         words.append(
-            f"{target}: {mean} {report['counter']} for one inference; heads and map add "
+            f"{target}: {mean} {report.counter} for one inference; heads and map add "
             f"{kilobytes(flash)} of flash and {kilobytes(ram)} of RAM."
         )
     return Statement(question, "plain", figure, " ".join(words))
@@ -139,7 +139,7 @@ def _better(contents: Contents) -> Statement:
     tally = [f"{word} {len(by_outcome[word])}" for word in (WINS, TIES, LOSES) if by_outcome[word]]
     words = [f"{figure_words(key)} {_gained(gains[key])}." for key in list(gains)[:_SPOKEN]]
     if by_outcome[LOSES]:
-        worse = [f"{figure_words(key)} {signed(value_of(gains[key]))}" for key in by_outcome[LOSES]]
+        worse = [f"{figure_words(key)} {signed(gains[key].value)}" for key in by_outcome[LOSES]]
         words.append(f"Worse: {'; '.join(worse)}.")
     words = [word[:1].upper() + word[1:] for word in words]
     tone = "plain"
@@ -150,23 +150,26 @@ def _better(contents: Contents) -> Statement:
     return Statement(question, tone, ", ".join(tally), " ".join(words))
 
 
-def _gained(gain: Any) -> str:
+def _gained(gain: Interval) -> str:
     """+0.048 (+0.041 to +0.055), better."""
     between = bounds(gain)
     if between is None:
         return "has no interval"
     word = {WINS: "better", LOSES: "worse", TIES: "no difference shown"}[outcome(gain)]
-    return f"{signed(value_of(gain))} ({signed(between[0])} to {signed(between[1])}), {word}"
+    return f"{signed(gain.value)} ({signed(between[0])} to {signed(between[1])}), {word}"
 
 
 def _better_without_intervals(question: str, contents: Contents) -> Statement:
     if contents.detection is None:
         return Statement(question, "unknown", "not known", contents.lack("eval"))
-    errors = contents.detection["errors"]
+    ours, base = (contents.detection.errors[score] for score in ("U", BASE))
     said = [
-        f"{title} {decimal(errors['U'][part]['auroc'])} against "
-        f"{decimal(errors[BASE][part]['auroc'])}"
-        for part, title in (("pooled", "pooled"), ("per_cell", "per cell"), ("clean", "clean"))
+        f"{title} {decimal(by_u.auroc)} against {decimal(by_base.auroc)}"
+        for title, by_u, by_base in (
+            ("pooled", ours.pooled, base.pooled),
+            ("per cell", ours.per_cell, base.per_cell),
+            ("clean", ours.clean, base.clean),
+        )
     ]
     words = f"AUROC of errors {joined(said)}, without intervals. {contents.lack('eval')}"
     return Statement(question, "unknown", "not shown", words)
@@ -176,8 +179,8 @@ def _exact(contents: Contents) -> Statement:
     question = "Does the device compute the same?"
     if not contents.benches:
         return Statement(question, "unknown", "not known", contents.lack("bench"))
-    exact = sum(report["bit_exact"] for report in contents.benches.values())
-    asked = sum(report["inputs"] for report in contents.benches.values())
+    exact = sum(report.bit_exact for report in contents.benches.values())
+    asked = sum(report.inputs for report in contents.benches.values())
     words = f"{exact:,} of {plural(asked, 'answer')} equal the integer reference bit for bit."
     same = contents.is_exact
     return Statement(question, "good" if same else "bad", "yes" if same else "no", words)

@@ -1,13 +1,17 @@
 """What `snap ablate` reports: ablate/<kind>/<kind>.json, a table and all that it was made from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from snapcli.metrics.bootstrap import Interval
 from snapcli.pricing.programs import Price
 from snapcli.results.eval import MethodFigures
+from snapcli.stored import conform, read_as, reading
 
+# Of a table: words, a number, a figure with its interval, or nothing.
+Cell = str | float | Interval | None
 SCHEMA = 2
 _HIGHER, _LOWER = "higher", "lower"
 # Where S itself differs from row to row; elsewhere only what is made of it does.
@@ -45,7 +49,7 @@ class AblationFigures:
 
 @dataclass(frozen=True)
 class AblateTable:
-    """Of an AblateReport, what a page shows."""
+    """Of an AblateReport, what a page shows. rows: {title: Cell}."""
 
     title: str
     columns: tuple[Column, ...]
@@ -112,3 +116,15 @@ def _cells(kind: str, row: AblationFigures) -> Mapping[Column, Any]:
         Column("RAM, B", _LOWER): price.ram_bytes if price else None,
         Column("instructions", _LOWER): price.instructions if price else None,
     }
+
+
+def ablate_table(path: Path) -> AblateTable:
+    """path: <kind>.json of a run."""
+    table = read_as(path, AblateTable)
+    with reading(path):
+        rows = tuple({title: _stored_cell(cell) for title, cell in r.items()} for r in table.rows)
+        return replace(table, rows=rows)
+
+
+def _stored_cell(cell: Any) -> Any:
+    return conform(Interval, cell) if isinstance(cell, dict) else cell

@@ -128,6 +128,8 @@ class MethodFigures:
 
 @dataclass(frozen=True)
 class StreamSegment:
+    """Frames first to first + frames - 1."""
+
     kind: str
     condition: str
     severity: int

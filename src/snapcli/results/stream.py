@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from snapcli.metrics.timing import Timing
+from snapcli.results.eval import StreamSegment
 from snapcli.runs import Run
 from snapcli.stored import read_as
 
@@ -10,14 +11,9 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class SegmentReport:
-    """Frames first to first + frames - 1, and on how many of them the device abstained."""
+class SegmentReport(StreamSegment):
+    """abstained: on how many of its frames the device did."""
 
-    kind: str
-    condition: str
-    severity: int
-    first: int
-    frames: int
     abstained: int
 
 

@@ -1,8 +1,10 @@
 """taps/taps.json: what every candidate tap gains and costs."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from snapcli.score.selection import TapCost, TapStep
+from snapcli.stored import read_as
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,8 @@ class TapsReport:
     recommended: tuple[str, ...]
     overhead: float
     picture: str
+
+
+def taps_report(folder: Path) -> TapsReport:
+    """folder: taps/ of a run."""
+    return read_as(folder / "taps.json", TapsReport)

@@ -7,40 +7,47 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.emit import build_program
-from snapcli.errors import SnapError
 from snapcli.measuring.frame_log import read_log
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import CONFIG, run_recipe
-from snapcli.report.contents import Arena, BufferPlace, Contents, DeviceStream, StageRecord
+from snapcli.pricing.kernel_set import kernels_named
+from snapcli.report.contents import (
+    Arena,
+    BufferPlace,
+    Contents,
+    DeviceStream,
+    StageRecord,
+    ToolRecord,
+)
 from snapcli.report.page import page
-from snapcli.results import bench as bench_report
-from snapcli.results import eval as eval_report
-from snapcli.results.ablate import AblateTable
+from snapcli.results import bench, cost, export_c, stream
+from snapcli.results import eval as evaluated
+from snapcli.results.ablate import AblateTable, ablate_table
 from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import CalibrateRecord
+from snapcli.results.calibrate import calibrate_record
 from snapcli.results.cost import CostReport
 from snapcli.results.eval import EvalReport
 from snapcli.results.export_c import StoredExport
-from snapcli.results.flash import FlashReport
-from snapcli.results.quantize import QuantizeReport
+from snapcli.results.flash import FlashReport, flash_report
+from snapcli.results.quantize import quantize_report
 from snapcli.results.stream import StreamReport
-from snapcli.results.taps import TapsReport
+from snapcli.results.taps import TapsReport, taps_report
 from snapcli.runs import Run, disk_errors, folder_of, whole_file
-from snapcli.stages import cost, export_c, stream
-from snapcli.stored import read_json
+from snapcli.score.calibration import DetectionReport
+from snapcli.stored import read_as, read_json
 from snapcli.targets import load_target
 
 STAGE, FILE = "report", "index.html"
-SOURCES = ("float", "int8", "device")
 # As eval thins its streams.
 _STREAM_POINTS = 1000
 _Q16, _Q24 = 2**16, 2**24
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,15 +95,15 @@ class _Reader:
     def contents(self) -> Contents:
         run = self.run
         origin = origin_of(run)
-        evaluation = self._json("eval", "eval/eval.json", EvalReport, eval_report.SCHEMA)
+        evaluation = self._report("eval", evaluated.FILE, EvalReport, evaluated.SCHEMA)
         shown = Contents(
             run=run.name,
             model=origin.model if origin.has_float else Path(origin.model).name,
             dataset=origin.data,
             missing=self.missing,
             evaluation=evaluation,
-            cost=self._json("cost", "cost/cost.json", CostReport, cost.SCHEMA),
-            taps=self._json("taps", "taps/taps.json", TapsReport) if origin.has_float else None,
+            cost=self._report("cost", cost.COST_FILE, CostReport, cost.SCHEMA),
+            taps=self._taps() if origin.has_float else None,
             detection=self._detection(),
             sizes=self._of_targets("flash", self._size),
             benches=self._of_targets("bench", self._bench),
@@ -106,8 +113,9 @@ class _Reader:
             made=[self._made(s, record) for s, record in run.records().items() if s != STAGE],
             recipe=run.path(CONFIG).read_text("utf-8"),
         )
-        for source in origin.sources if evaluation else ():
-            if source not in evaluation["sources"]:
+        scored = evaluation.sources if evaluation else origin.sources
+        for source in origin.sources:
+            if source not in scored:
                 command = f"{run.remedy('eval')} --on {shlex.quote(source)}"
                 self.missing[f"eval {source}"] = f"eval has no scores of {source}. Run: {command}"
         return shown
@@ -125,29 +133,34 @@ class _Reader:
     def _lack(self, stage: str, why: str, origin: str | None = None) -> None:
         self.missing[stage] = f"{stage} {why}. Run: {self.run.remedy(origin or stage)}"
 
-    def _json(self, stage: str, path: str, kind: Any, schema: int | None = None) -> Any:
-        """Of a stage; None unless it is up to date and, where one is given, of that schema."""
+    def _report(self, stage: str, file: str, kind: type[T], schema: int) -> T | None:
+        """Of a stage that leaves one; None unless it is up to date and of that schema."""
         if not self._is_there(stage):
             return None
-        return self._read(stage, self.run.path(path), kind, schema)
+        return self._read(stage, self.run.path(stage) / file, kind, schema)
 
-    def _read(self, stage: str, path: Path, kind: Any, schema: int | None) -> Any:
+    def _read(self, stage: str, path: Path, kind: type[T], schema: int) -> T | None:
         """None, which is noted, if it is of another schema."""
-        if schema is None or read_json(path, dict[str, Any]).get("schema") == schema:
-            return read_json(path, kind)
+        if read_json(path, dict[str, Any]).get("schema") == schema:
+            return read_as(path, kind)
         self.shown.remove(stage)
         self._lack(stage, "was stored by another version of snap")
         return None
 
-    def _detection(self) -> Any:
-        """Of the integers that a device computes."""
-        if not origin_of(self.run).has_float:
-            report = self._json("calibrate", "calibrate/calibration.json", CalibrateRecord)
-            return report["report"]["detection"] if report else None
-        report = self._json("quantize", "quantize/report.json", QuantizeReport)
-        return report["detection"] if report else None
+    def _taps(self) -> TapsReport | None:
+        return taps_report(self.run.path("taps")) if self._is_there("taps") else None
 
-    def _of_targets(self, kind: str, read: Callable[[str], Any]) -> dict[str, Any]:
+    def _detection(self) -> DetectionReport | None:
+        """Of the integers that a device computes."""
+        stage = origin_of(self.run).integer_stage
+        if not self._is_there(stage):
+            return None
+        folder = self.run.path(stage)
+        if stage == "calibrate":
+            return calibrate_record(folder).report.detection
+        return quantize_report(folder).detection
+
+    def _of_targets(self, kind: str, read: Callable[[str], T | None]) -> dict[str, T]:
         """{target: what was read}, of all that are up to date and can be read."""
         default = f"{kind}/{run_recipe(self.run).export_c.target}"
         stages = [stage for stage in self._made_of(kind) or [default] if self._is_there(stage)]
@@ -162,33 +175,27 @@ class _Reader:
         assert record is not None
         return [self.run.path(name) for name in record["outputs"] if name.endswith(suffix)]
 
-    def _size(self, stage: str) -> Any:
-        return read_json(self.run.path(folder_of(stage)) / "size.json", FlashReport)
+    def _size(self, stage: str) -> FlashReport:
+        return flash_report(self.run.path(folder_of(stage)))
 
-    def _bench(self, stage: str) -> Any:
-        return self._read(stage, self._outputs(stage, ".json")[0], BenchReport, bench_report.SCHEMA)
+    def _bench(self, stage: str) -> BenchReport | None:
+        return self._read(stage, self._outputs(stage, ".json")[0], BenchReport, bench.SCHEMA)
 
     def _arena(self, stage: str) -> Arena | None:
         """Planned again as export-c did: its files hold offsets, not lifetimes."""
-        exported = self._read(
-            stage, self.run.path(stage) / export_c.REPORT, StoredExport, export_c.SCHEMA
-        )
+        path = self.run.path(stage) / export_c.REPORT
+        exported = self._read(stage, path, StoredExport, export_c.SCHEMA)
         if exported is None:
             return None
         body = origin_of(self.run).deployed().monitor.body
-        target = load_target(exported["target"])
-        try:
-            kernels, _ = export_c.kernel_set(exported["kernels"], None, target.has_dsp)
-        except SnapError as error:
-            self.missing[stage] = f"The arena of {stage} cannot be drawn: {error.message}."
-            return None
+        kernels = kernels_named(exported.kernels, load_target(exported.target).has_dsp)
         program = build_program(body.graph, body, kernels)
         plan = program.full
-        if plan.arena_bytes != exported["arena_bytes"]:
+        if plan.arena_bytes != exported.arena_bytes:
             self._lack(stage, "was stored by another version of snap")
             return None
         return Arena(
-            kernels=exported["kernels"],
+            kernels=exported.kernels,
             arena_bytes=plan.arena_bytes,
             steps=("(input)", *(step.label for step in program.steps), "(output)"),
             buffers=tuple(
@@ -210,13 +217,9 @@ class _Reader:
             abstained=tuple(_thinned(log["abstain"]).tolist()),
         )
 
-    def _ablations(self) -> list[Any]:
+    def _ablations(self) -> list[AblateTable]:
         stages = [stage for stage in self._made_of("ablate") or ["ablate"] if self._is_there(stage)]
-        return [
-            read_json(path, AblateTable)
-            for stage in stages
-            for path in self._outputs(stage, ".json")
-        ]
+        return [ablate_table(path) for stage in stages for path in self._outputs(stage, ".json")]
 
     def _made(self, stage: str, record: Mapping[str, Any]) -> StageRecord:
         state = self.run.state(stage)
@@ -227,7 +230,10 @@ class _Reader:
             seed=record["seed"],
             versions=record["versions"],
             outputs=record["outputs"],
-            tools=record.get("tools", {}),
+            tools={
+                name: ToolRecord(tool["version"], tool["flags"])
+                for name, tool in record.get("tools", {}).items()
+            },
         )
 
 

@@ -1,6 +1,5 @@
 """The page is whole, says every figure, and needs nothing but itself."""
 
-import copy
 import json
 import re
 from dataclasses import replace
@@ -10,8 +9,23 @@ from typing import Any
 import pytest
 
 from snapcli.jsontext import dumps
-from snapcli.report.contents import Arena, BufferPlace, Contents, DeviceStream, StageRecord
+from snapcli.metrics.bootstrap import Interval
+from snapcli.report.contents import (
+    Arena,
+    BufferPlace,
+    Contents,
+    DeviceStream,
+    StageRecord,
+    ToolRecord,
+)
 from snapcli.report.page import page
+from snapcli.results.ablate import AblateTable, Column
+from snapcli.results.cost import SCHEMA, TOO_LARGE, CostReport, CostRow, TargetCost
+from snapcli.results.eval import EvalReport, report_from_dict
+from snapcli.results.stream import SegmentReport
+from snapcli.results.taps import Candidate, TapsReport
+from snapcli.score.selection import TapCost
+from tests.unit.stages.made_stream import stream_report
 
 from .example import METHODS, NOT_RUN, example
 
@@ -47,57 +61,60 @@ class Tree(HTMLParser):
         self.words.append(data)
 
 
-@pytest.fixture(scope="module")
-def evaluation() -> Any:
-    return json.loads(dumps(example()))
+def stored(report: EvalReport) -> Any:
+    """As JSON has it."""
+    return json.loads(dumps(report))
 
 
 @pytest.fixture(scope="module")
-def contents(evaluation: Any) -> Contents:
+def evaluation() -> EvalReport:
+    """As it comes back from its file."""
+    return report_from_dict(stored(example()))
+
+
+@pytest.fixture(scope="module")
+def contents(evaluation: EvalReport) -> Contents:
     arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (BufferPlace("x", 64, 0, 0, 1),))
-    played = {
-        "frames": 4,
-        "part": "a board",
-        "bit_exact": 4,
-        "abstained": 1,
-        "segments": [
-            {"kind": "clean", "condition": "clean", "severity": 0, "first": 0, "frames": 4}
-        ],
-    }
-    row = {
-        "method": "snap",
-        "computes": "U",
-        "status": "does not fit",
-        "why": "by 12 B",
-        "flash_bytes": 4321,
-        "ram_bytes": 10,
-        "instructions": None,
-        "overhead": None,
-    }
-    target = {"target": "tiny", "part": "P", "flash_limit_bytes": 1, "ram_limit_bytes": 0}
-    taps = {
-        "candidates": [{"tap": "only", "score_correlation": 0.5}],
-        "correlation": [[1.0]],
-        "recommended": ["only"],
-    }
+    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1)
+    played = stream_report(4, part="a board", segments=(segment,))
+    row = CostRow("snap", "U", TOO_LARGE, "by 12 B", flash_bytes=4321, ram_bytes=10)
+    target = TargetCost("tiny", "P", "qemu-m4", 1, 0, 0, 0, (row,))
+    taps = TapsReport(
+        run="run <1>",
+        target="tiny",
+        kernels="snap",
+        candidates=(Candidate("only", "input", 8, 0.5, 0.7, TapCost(1, 2)),),
+        correlation=[[1.0]],
+        auprc_without=0.6,
+        backbone_instructions=100,
+        steps=(),
+        recommended=("only",),
+        overhead=0.1,
+        picture="taps.svg",
+    )
+    ranks = AblateTable(
+        "Ranks",
+        (Column("rank"), Column("AUROC", "higher")),
+        ({"rank": 0, "AUROC": 0.8}, {"rank": 8, "AUROC": Interval(0.9, 0.85, 0.95)}),
+    )
     return Contents(
         run="run <1>",
         model="net",
         dataset="data",
         missing={"bench/x": "bench is stale. Run: snap bench"},
         evaluation=evaluation,
-        cost={"targets": [{**target, "rows": [row]}]},
+        cost=CostReport(SCHEMA, "run <1>", "snap", 1, (target,)),
         taps=taps,
         arenas={"tiny": arena},
         streams={"tiny": DeviceStream(played, (0.1, 0.2), (0.5, 0.5), (False, True))},
-        ablations=[{"title": "Ranks", "columns": ["rank", "AUROC"], "rows": [[0, 0.8], [8, 0.9]]}],
+        ablations=[ranks],
         made=[
             StageRecord("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
             replace(
                 StageRecord(
                     "bench/x", "stale: x", "snap run digits", None, {"numpy": "1"}, {"b": "def456"}
                 ),
-                tools={"a-compiler": {"version": "12.2", "flags": ["-O2", "-O2 -g"]}},
+                tools={"a-compiler": ToolRecord("12.2", ("-O2", "-O2 -g"))},
             ),
         ],
         recipe="[train]\nseed = 3",
@@ -118,9 +135,9 @@ def test_it_is_well_formed_and_stands_alone(text: str) -> None:
     assert len(text.encode()) < 1_500_000
 
 
-def test_types_of_one_severity_are_on_no_scale(contents: Contents, evaluation: Any) -> None:
+def test_types_of_one_severity_are_on_no_scale(contents: Contents) -> None:
     """As eval stores them for the official files of MNIST-C: severity 0."""
-    once = copy.deepcopy(evaluation)
+    once = stored(example())
     for source in once["sources"].values():
         for method in source["methods"]:
             some = list(method["by_severity"].values())
@@ -130,7 +147,7 @@ def test_types_of_one_severity_are_on_no_scale(contents: Contents, evaluation: A
                 method[gains] = {k.replace("severity.1.", "severity.0."): found[k] for k in found}
         for segment in source["stream"]["segments"]:
             segment["severity"] = 0
-    text = page(replace(contents, evaluation=once))
+    text = page(replace(contents, evaluation=report_from_dict(once)))
     words = "\n".join(Tree(text).words)
     assert "against severity" not in text
     assert not re.search(r"severity,? [0-9]", words)
@@ -147,7 +164,7 @@ def test_every_method_and_its_reason(text: str) -> None:
         assert f"not run: {why}" in words
 
 
-def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -> None:
+def test_every_figure_of_a_method_is_in_the_tables(text: str) -> None:
     """Each value and each end of its interval, of all but the gains by severity and type."""
 
     def figures(value: Any) -> list[dict[str, float]]:
@@ -157,7 +174,8 @@ def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -
             return [f for key, v in value.items() if key != "gains" for f in figures(v)]
         return []
 
-    (snap,) = (m for m in evaluation["sources"]["int8"]["methods"] if m["name"] == "snap")
+    methods = stored(example())["sources"]["int8"]["methods"]
+    (snap,) = (m for m in methods if m["name"] == "snap")
     found = figures({key: v for key, v in snap.items() if key not in ("by_severity", "by_type")})
     assert len(found) > 30
     for figure in found:
@@ -166,7 +184,7 @@ def test_every_figure_of_a_method_is_in_the_tables(text: str, evaluation: Any) -
             assert f'data-i="{figure["low"]:.5g} {figure["high"]:.5g}"' in text
 
 
-def test_differences_are_coloured_by_their_side_of_zero(text: str, evaluation: Any) -> None:
+def test_differences_are_coloured_by_their_side_of_zero(text: str) -> None:
     cells = re.findall(r'data-i="(\S+) (\S+)" class="(\w+)"', text)
     assert {look for *_, look in cells} == {"wins", "ties", "loses"}
     for low, high, look in cells:
@@ -193,6 +211,7 @@ def test_everything_else_is_shown(text: str) -> None:
         "Played through tiny",
         "Recommended: only.",
         "Ranks",
+        "0.850\N{EN DASH}0.950",
         "snap run digits  # train, bench/x",
         "2 (train); 1 (bench/x)",
         "abc123  a.npz",
@@ -223,16 +242,16 @@ def test_pieces_that_are_not_there_are_left_out() -> None:
     [(("entropy",), "The other method"), (("entropy", "energy"), "The other 2 methods")],
 )
 def test_the_methods_that_are_folded_away(
-    evaluation: Any, contents: Contents, others: tuple[str, ...], title: str
+    evaluation: EvalReport, contents: Contents, others: tuple[str, ...], title: str
 ) -> None:
-    source = evaluation["sources"]["int8"]
-    kept = [m for m in source["methods"] if m["name"] in ("snap", "max-probability", *others)]
-    few = {**evaluation, "sources": {"int8": {**source, "methods": kept}}}
+    source = evaluation.sources["int8"]
+    kept = tuple(m for m in source.methods if m.name in ("snap", "max-probability", *others))
+    few = replace(evaluation, sources={"int8": replace(source, methods=kept)})
     assert f"<summary>{title}</summary>" in page(replace(contents, evaluation=few))
 
 
-def test_undefined_figures_are_dashes(evaluation: Any, contents: Contents) -> None:
-    """What JSON holds as null: no method, table or picture stumbles over it."""
+def test_undefined_figures_are_dashes(contents: Contents) -> None:
+    """What JSON holds as null: no method, table or picture stumbles over it or says nan."""
 
     def emptied(value: Any) -> Any:
         if isinstance(value, dict):
@@ -241,6 +260,10 @@ def test_undefined_figures_are_dashes(evaluation: Any, contents: Contents) -> No
             return [emptied(v) for v in value]
         return None if isinstance(value, float) else value
 
-    source = evaluation["sources"]["float"]
-    hollow = {**source, "methods": [emptied(m) for m in source["methods"]]}
-    Tree(page(replace(contents, evaluation={**evaluation, "sources": {"float": hollow}})))
+    values = stored(example())
+    source = values["sources"]["float"]
+    source["methods"] = emptied(source["methods"])
+    values["sources"] = {"float": source}
+    text = page(replace(contents, evaluation=report_from_dict(values)))
+    Tree(text)
+    assert not re.search(r"\bnan\b", text)

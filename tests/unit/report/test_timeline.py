@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli.report.timeline import Lane, first_alarms, timeline
+from snapcli.results.eval import StreamSegment, StreamView
 
 
 @given(st.integers(1, 9), st.integers(1, 60), st.data())
@@ -24,20 +25,11 @@ def test_the_first_alarm_of_an_event(group: int, groups: int, data: st.DataObjec
 
 
 def words(alarms: Sequence[bool], is_first: bool = True) -> list[str | None]:
-    view = {
-        "frames": 40,
-        "events": [[12, 24]],
-        "segments": [
-            {"kind": "clean", "condition": "clean", "severity": 0, "first": 0, "frames": 10},
-            {
-                "kind": "corrupted",
-                "condition": "shot_noise",
-                "severity": 3,
-                "first": 10,
-                "frames": 30,
-            },
-        ],
-    }
+    segments = (
+        StreamSegment("clean", "clean", 0, 0, 10),
+        StreamSegment("corrupted", "shot_noise", 3, 10, 30),
+    )
+    view = StreamView(40, 0.9, ((12, 24),), segments)
     lane = Lane("snap", "m-snap", [0.1, 0.2, 0.9, 0.8], [0.5], alarms)
     root = ElementTree.fromstring(timeline(view, lane, "stream-int8", is_first))
     return [element.text for element in root.iter("text")]

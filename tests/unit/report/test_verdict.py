@@ -1,16 +1,20 @@
 """The verdict says no more than the intervals allow."""
 
-import json
 from dataclasses import replace
-from typing import Any
+from math import nan
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.jsontext import dumps
+from snapcli.metrics.bootstrap import Interval
+from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.report.contents import Contents
 from snapcli.report.outcome import LOSES, TIES, UNDEFINED, WINS, headlines, outcome
 from snapcli.report.verdict import lead, statements
+from snapcli.results.bench import BenchReport
+from snapcli.results.flash import ImageSize
+from snapcli.score.calibration import DetectionReport
+from tests.unit.stages.board_report import report
 
 from .example import example
 
@@ -18,53 +22,50 @@ MISSING = {"bench/qemu-m4": "no bench", "flash/qemu-m4": "no flash", "eval": "no
 bound = st.floats(-1, 1)
 
 
-def interval(value: float | None, low: float | None, high: float | None) -> dict[str, Any]:
-    return {"value": value, "low": low, "high": high}
-
-
-def contents(gains: dict[str, Any] | None = None) -> Contents:
-    evaluation = json.loads(dumps(example(["int8"])))
+def contents(gains: dict[str, Interval] | None = None) -> Contents:
+    evaluation = example(["int8"])
     if gains is not None:
-        (snap,) = (m for m in evaluation["sources"]["int8"]["methods"] if m["name"] == "snap")
-        snap["gains"] = gains
+        source = evaluation.sources["int8"]
+        methods = tuple(replace(m, gains=gains) if m.name == "snap" else m for m in source.methods)
+        sources = {"int8": replace(source, methods=methods)}
+        evaluation = replace(evaluation, sources=sources)
     return Contents("run", "model", "data", MISSING, evaluation=evaluation)
 
 
-def bench(flash_limit: int = 1000, overhead: float | None = 0.05) -> dict[str, Any]:
-    return {
-        "counter": "instructions",
-        "timing": {"mean": 5000.0},
-        "heads_overhead": overhead,
-        "size": {"flash_bytes": 900, "ram_bytes": 90},
-        "size_without_heads": {"flash_bytes": 700, "ram_bytes": 80},
-        "flash_limit_bytes": flash_limit,
-        "ram_limit_bytes": 100,
-        "bit_exact": 7,
-        "inputs": 8,
-    }
+def bench(flash_limit: int = 1000, overhead: float | None = 0.05) -> BenchReport:
+    """An inference takes 8,000 instructions."""
+    return replace(
+        report(inputs=8, counter="instructions"),
+        heads_overhead=overhead,
+        size=ImageSize(900, 90),
+        size_without_heads=ImageSize(700, 80),
+        flash_limit_bytes=flash_limit,
+        ram_limit_bytes=100,
+        bit_exact=7,
+    )
 
 
 @given(bound, bound, bound)
 def test_outcome(a: float, b: float, c: float) -> None:
     low, value, high = sorted((a, b, c))
-    said = outcome(interval(value, low, high))
+    said = outcome(Interval(value, low, high))
     assert (said == WINS) == (low > 0)
     assert (said == LOSES) == (high < 0)
     assert (said == TIES) == (low <= 0 <= high)
 
 
 def test_without_an_interval_nothing_is_said() -> None:
-    assert outcome(interval(0.4, None, None)) == UNDEFINED
-    assert outcome(interval(None, None, None)) == UNDEFINED
-    gains = {"errors.pooled.auroc": interval(0.4, None, None)}
+    assert outcome(Interval(0.4, nan, nan)) == UNDEFINED
+    assert outcome(Interval(nan, nan, nan)) == UNDEFINED
+    gains = {"errors.pooled.auroc": Interval(0.4, nan, nan)}
     assert "beats" not in lead(contents(gains))
 
 
 def test_words_follow_the_intervals() -> None:
-    win, tie, loss = interval(0.2, 0.1, 0.3), interval(0.2, -0.1, 0.3), interval(-0.2, -0.3, -0.1)
+    win, tie, loss = Interval(0.2, 0.1, 0.3), Interval(0.2, -0.1, 0.3), Interval(-0.2, -0.3, -0.1)
     keys = ("errors.pooled.auroc", "errors.clean.auroc", "events.auprc")
 
-    def said(*figures: Any) -> str:
+    def said(*figures: Interval) -> str:
         return lead(contents(dict(zip(keys, figures, strict=True))))
 
     assert "beats max-probability on 3 of 3 figures." in said(win, win, win)
@@ -95,7 +96,7 @@ def test_fit_and_cost() -> None:
     assert statements(small)[0].tone == "bad"
     assert "does not fit qemu-m4" in lead(small)
     board = replace(held, benches={"small-mcu": bench(overhead=None)})
-    assert "takes 5,000 instructions" in lead(board)
+    assert "takes 8,000 instructions" in lead(board)
 
 
 def test_nothing_is_claimed_of_what_was_not_measured() -> None:
@@ -103,10 +104,10 @@ def test_nothing_is_claimed_of_what_was_not_measured() -> None:
     assert lead(empty) == "Nothing was measured yet."
     assert {s.tone for s in statements(empty)} == {"unknown"}
     errors = {
-        score: {part: {"auroc": value} for part in ("pooled", "per_cell", "clean")}
+        score: ErrorDetection(*3 * [Detection(value, value)], cells=1)
         for score, value in (("U", 0.9), ("max-probability", 0.8))
     }
-    plain = replace(empty, detection={"errors": errors})
+    plain = replace(empty, detection=DetectionReport(errors, {}))
     better = statements(plain)[2]
     assert (better.tone, better.figure) == ("unknown", "not shown")
     assert "0.900 against 0.800" in better.words

@@ -20,14 +20,9 @@ def flash_report(target: str, flash_bytes: int = 1000, ram_bytes: int = 100) -> 
     )
 
 
-def stream_files(
-    frames: int, taps: int, classes: int, arrays: dict[str, NDArray[Any]], **report: Any
-) -> dict[str, Writer]:
-    """Of a log in which all is zero but these arrays, and of a report with these values."""
-    log = {**FrameLog.empty(frames, taps, classes).arrays, LABEL: np.zeros(frames, np.int64)}
-    for name, values in arrays.items():
-        log[name] = values.astype(log[name].dtype)
-    values: dict[str, Any] = {
+def stream_report(frames: int, **values: Any) -> StreamReport:
+    """Of a stream that went well, but for these values."""
+    well: dict[str, Any] = {
         "schema": SCHEMA,
         "run": "tiny-001",
         "target": "qemu-m4",
@@ -50,10 +45,19 @@ def stream_files(
         "timing": timing(np.array([100, 101, 102])),
         "segments": (),
     }
-    written = StreamReport(**{**values, **report})
+    return StreamReport(**{**well, **values})
+
+
+def stream_files(
+    frames: int, taps: int, classes: int, arrays: dict[str, NDArray[Any]], **report: Any
+) -> dict[str, Writer]:
+    """Of a log in which all is zero but these arrays, and of a report with these values."""
+    log = {**FrameLog.empty(frames, taps, classes).arrays, LABEL: np.zeros(frames, np.int64)}
+    for name, values in arrays.items():
+        log[name] = values.astype(log[name].dtype)
 
     def write(path: Path) -> None:
         with path.open("wb") as file:
             np.savez(file, **log)  # type: ignore[arg-type]
 
-    return {".npz": write, ".json": json_writer(written)}
+    return {".npz": write, ".json": json_writer(stream_report(frames, **report))}

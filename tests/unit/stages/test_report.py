@@ -10,9 +10,8 @@ import pytest
 from snapcli.config import Recipe, dump_recipe
 from snapcli.errors import ArtifactError
 from snapcli.origin.recipe import CONFIG
-from snapcli.results.stream import SegmentReport
+from snapcli.results.stream import SCHEMA, SegmentReport
 from snapcli.runs import Run, create_run, json_writer, write_json
-from snapcli.stages import stream as stream_stage
 from snapcli.stages.report import report
 from tests.conftest import snap
 
@@ -47,7 +46,7 @@ def made(folder: Path, inexact: int = 0) -> Run:
     return run
 
 
-def played(run: Run, frames: int, schema: int = stream_stage.SCHEMA) -> None:
+def played(run: Run, frames: int, schema: int = SCHEMA) -> None:
     """A stream whose device was sure but for one frame."""
     doubt = np.zeros(frames, np.uint32)
     doubt[frames // 2] = 2**15
