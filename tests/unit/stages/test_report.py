@@ -7,17 +7,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snapcli.config import Recipe, dump_recipe
+from snapcli.config import CMSIS_NN, CalibrateOptions, Recipe, dump_recipe
+from snapcli.emit import build_program
 from snapcli.errors import ArtifactError
+from snapcli.metrics.detection import Detection, ErrorDetection
+from snapcli.monitor.decision import decision_to_dict
+from snapcli.monitor.monitor import CALIBRATION_FILE
 from snapcli.origin.recipe import CONFIG
+from snapcli.pricing.kernel_set import kernels_named
+from snapcli.report.numbers import kilobytes
+from snapcli.results.calibrate import CalibrateRecord, CalibrateReport
+from snapcli.results.export_c import REPORT, StoredExport
+from snapcli.results.export_c import SCHEMA as EXPORT_SCHEMA
 from snapcli.results.stream import SCHEMA, SegmentReport
 from snapcli.runs import Run, create_run, json_writer, write_json
+from snapcli.score.calibration import DetectionReport
 from snapcli.stages.report import report
 from tests.conftest import snap
+from tests.unit.tiny_monitor import tiny_monitor
 
 from ..report.example import example
 from .board_report import report as bench_report
 from .made_stream import flash_report, stream_files
+from .tiny_run import tiny_run
 
 pytestmark = pytest.mark.slow
 
@@ -123,6 +135,57 @@ def test_what_another_version_stored(tmp_path: Path, stage: str) -> None:
     found = report(run)
     assert stage not in found.shown
     assert "another version" in found.missing[stage]
+
+
+def test_an_arena_is_drawn_without_the_files_of_its_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of CMSIS-NN, which would have to be fetched."""
+
+    def fetched(given: Path | None) -> Path:
+        raise AssertionError("CMSIS-NN was asked for")
+
+    monkeypatch.setattr("snapcli.pricing.kernel_set.cmsis_nn_dir", fetched)
+    run, monitor = tiny_run(tmp_path), tiny_monitor()
+    with run.write("calibrate", ("attach",)) as out:
+        device = {"device": decision_to_dict(monitor.decision)}
+        write_json(out / CALIBRATION_FILE, asdict(calibrated()) | device)
+    plan = build_program(monitor.body.graph, monitor.body, kernels_named(CMSIS_NN)).full
+    exported = StoredExport(16 * "0", "qemu-m4", CMSIS_NN, plan.arena_bytes, ())
+    with run.write("export-c/qemu-m4", ("attach", "calibrate")) as out:
+        write_json(out / REPORT, {"schema": EXPORT_SCHEMA, **asdict(exported)})
+    done = report(run)
+    assert set(done.shown) == {"calibrate", "export-c/qemu-m4"}
+    text = Path(done.page).read_text()
+    assert f"{kilobytes(plan.arena_bytes)}, kernels cmsis-nn." in text
+    assert text.count('class="buffer b-') == len(plan.buffers)
+    # Of an attached run the figures without intervals are those of calibrate.
+    assert "pooled 0.900 against 0.800" in text
+
+
+def calibrated() -> CalibrateRecord:
+    errors = {
+        score: ErrorDetection(*3 * [Detection(auroc, auroc)], cells=1)
+        for score, auroc in (("U", 0.9), ("max-probability", 0.8))
+    }
+    figures = CalibrateReport(
+        temperature=1.0,
+        tap_weights={},
+        map={"kind": "gated"},
+        map_reason="",
+        reads_surprise=True,
+        threshold=0.5,
+        promise=None,
+        coverage_clean_test=0.95,
+        controller=None,
+        accuracy_by_severity={},
+        dev={},
+        detection=DetectionReport(errors, {}),
+        run="tiny-001",
+        threshold_rule="coverage",
+        test_accuracy=0.9,
+    )
+    return CalibrateRecord(CalibrateOptions(), figures)
 
 
 def test_tables_of_ablations_whatever_they_hold(tmp_path: Path) -> None:
