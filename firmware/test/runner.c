@@ -770,6 +770,23 @@ static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
     return c->bytes[5];
 }
 
+/* b0, b2, familiar, taps | slope_q16, theta_q16, inverse_cap_q16, offset_q16, strange_offset_q16,
+ * tail_q16, input_q16, error_logit_q16, answer */
+static uint32_t run_map_class_gated_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0], *input = c->blob[7], *error_logit = c->blob[8];
+    const int32_t *answer = c->blob[9];
+    const struct snapuq_map_class_gated map = {s[0],       s[1],       s[2],       s[3],
+                                               c->blob[1], c->blob[2], c->blob[3], c->blob[4],
+                                               c->blob[5], c->blob[6]};
+    uint32_t *output = *result = allocate(c->bytes[8]);
+    for (uint32_t n = 0; n < c->bytes[8] / sizeof *error_logit; ++n) {
+        output[n] = snapuq_map_class_gated_q16(&map, input + n * (uint32_t)map.taps,
+                                               error_logit[n], answer[n]);
+    }
+    return c->bytes[8];
+}
+
 /* b0, b1, b2 | tail_q16, score_q16, doubt_q16 */
 static uint32_t run_map_logistic_q16(const struct test_case *c, void **result)
 {
@@ -856,6 +873,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_entropy_q16,
     run_average_q16,
     run_map_gated_q16,
+    run_map_class_gated_q16,
     run_map_logistic_q16,
     run_map_isotonic_q16,
     run_budget_q24,

@@ -20,6 +20,7 @@ from snapcli.fixedpoint import (
     HeadS8,
     LutS8,
     MahalanobisS8,
+    MapClassGated,
     MapGated,
     MapIsotonic,
     MapLogistic,
@@ -67,6 +68,7 @@ from snapcli.fixedpoint import (
     logistic_table,
     lut_s8,
     mahalanobis_s8,
+    map_class_gated_q16,
     map_gated_q16,
     map_isotonic_q16,
     map_logistic_q16,
@@ -1294,12 +1296,17 @@ class Map:
 
     name: str
     seed: int
-    parameters: MapGated | MapLogistic | MapIsotonic
+    parameters: MapGated | MapClassGated | MapLogistic | MapIsotonic
     rising: str = ""
 
     @property
     def kernel(self) -> str:
-        kinds = {MapGated: "gated", MapLogistic: "logistic", MapIsotonic: "isotonic"}
+        kinds = {
+            MapGated: "gated",
+            MapClassGated: "class_gated",
+            MapLogistic: "logistic",
+            MapIsotonic: "isotonic",
+        }
         return f"map_{kinds[type(self.parameters)]}_q16"
 
     def _ordered(self, values: np.ndarray, of: str) -> np.ndarray:
@@ -1331,6 +1338,23 @@ class Map:
                 arrays = [given.slope_q16, given.theta_q16, tail, inputs, error_logit]
                 expected = map_gated_q16(given, inputs, error_logit)
                 return Vectors(self.kernel, scalars, arrays, expected)
+            case MapClassGated():
+                taps, classes = len(given.slope_q16), len(given.offset_q16)
+                inputs = rng.integers(-(2**20), 2**20, (len(score), taps)).astype(np.int32)
+                inputs[:2] = [[INT32.min], [INT32.max]]
+                inputs[2:4] = given.theta_q16, np.minimum(given.theta_q16, INT32.max - 1) + 1
+                inputs = self._ordered(inputs, "surprise")
+                error_logit[:3] = INT32.min, INT32.max, 0
+                error_logit = self._ordered(error_logit, "confidence")
+                answer = rng.integers(0, classes, len(score)).astype(np.int32)
+                answer = answer * 0 + answer[0] if self.rising else answer
+                scalars = [given.b0_q16, given.b2_q16, given.familiar_q16, taps]
+                arrays = [given.slope_q16, given.theta_q16, given.inverse_cap_q16]
+                arrays += [given.offset_q16, given.strange_offset_q16, tail]
+                expected = map_class_gated_q16(given, inputs, error_logit, answer)
+                return Vectors(
+                    self.kernel, scalars, [*arrays, inputs, error_logit, answer], expected
+                )
             case MapLogistic():
                 expected = map_logistic_q16(given, score, doubt)
                 return Vectors(self.kernel, astuple(given), [tail, score, doubt], expected)
@@ -1413,6 +1437,18 @@ def _gated(b0_q16: int, b2_q16: int, *gates: tuple[int, int]) -> MapGated:
     """gates: (slope, theta) each."""
     pairs = np.array(gates, np.int32).reshape(-1, 2)
     return MapGated(b0_q16, b2_q16, pairs[:, 0].copy(), pairs[:, 1].copy())
+
+
+def _class_gated(
+    b0_q16: int,
+    b2_q16: int,
+    familiar_q16: int,
+    *taps: tuple[int, int, int],
+    offsets: tuple[tuple[int, int], ...],
+) -> MapClassGated:
+    """taps: (slope, theta, inverse cap) each; offsets: (offset, strange offset) of each class."""
+    gates, tables = np.array(taps, np.int32).T.copy(), np.array(offsets, np.int32).T.copy()
+    return MapClassGated(b0_q16, b2_q16, familiar_q16, *gates, *tables)
 
 
 def _isotonic(gamma_q16: int, breakpoints: int, seed: int) -> MapIsotonic:
@@ -1707,6 +1743,14 @@ RISING = [
         ("no_gate", 282, _gated(0, 65536)),
         ("gate", 283, _gated(-30000, 41000, (52000, 20000))),
         ("gates", 284, _gated(-9000, 4100, (5200, 0), (900, -70000))),
+        (
+            "class_gated",
+            289,
+            _class_gated(
+                *(-30000, 25000, 15000, (23000, 20000, 109000), (55000, -9000, 218000)),
+                offsets=((1000, 9000), (-3000, 0), (0, 20000)),
+            ),
+        ),
         ("logistic", 285, MapLogistic(-300000, 5200, 141000)),
         ("logistic_s", 286, MapLogistic(-300000, 9000, 0)),
         ("isotonic", 287, _isotonic(3000, 32, 287)),
@@ -1874,6 +1918,38 @@ C_CASES: list[Case] = [
     Map("three_gates", 281, _gated(-90000, 41000, (52000, 20000), (9000, -70000), (300000, 0))),
     Map("extreme", 271, _gated(INT32.max, INT32.min, *[(INT32.max, INT32.min)] * 6)),
     Map("extreme_other", 272, _gated(INT32.min, INT32.max, *[(INT32.min, INT32.max)] * 6)),
+    Map(
+        "plain",
+        290,
+        _class_gated(
+            *(-30000, 25000, 15000, (23000, 20000, 109000), (55000, -9000, 218000)),
+            offsets=((1000, 9000), (-3000, -14000), (0, 20000)),
+        ),
+    ),
+    Map("one_class", 291, _class_gated(0, 65536, 0, (900, 0, 65536), offsets=((0, 0),))),
+    Map(
+        "negative",
+        292,
+        _class_gated(-9000, -41000, -15000, (-52000, 0, -70000), offsets=((-9, 9), (9, -9))),
+    ),
+    Map(
+        "extreme",
+        293,
+        _class_gated(
+            *(INT32.max, INT32.min, INT32.min),
+            *[(INT32.max, INT32.min, INT32.max)] * 5,
+            offsets=((INT32.max, INT32.min), (INT32.min, INT32.max)),
+        ),
+    ),
+    Map(
+        "extreme_other",
+        294,
+        _class_gated(
+            *(INT32.min, INT32.max, INT32.max),
+            *[(INT32.min, INT32.min, INT32.min)] * 5,
+            offsets=((INT32.max, INT32.min), (INT32.min, INT32.max)),
+        ),
+    ),
     Map("plain", 273, MapLogistic(-300000, 5200, 141000)),
     Map("extreme", 274, MapLogistic(INT32.max, INT32.min, INT32.max)),
     Map("extreme_other", 275, MapLogistic(INT32.min, INT32.max, INT32.min)),

@@ -439,6 +439,25 @@ struct snapuq_map_gated {
 uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, const int32_t *input_q16,
                               int32_t error_logit_q16);
 
+/* U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum_j slope_j g_j + offset[answer] +
+ * strange_offset[answer] o), g_j = max(0, x_j - theta_j), o = min(1, max_j g_j inverse_cap_j),
+ * l the error logit. o says how strange the input is. */
+struct snapuq_map_class_gated {
+    int32_t b0_q16, b2_q16, familiar_q16;
+    int32_t taps;
+    const int32_t *slope_q16;          /* [taps] */
+    const int32_t *theta_q16;          /* [taps] */
+    const int32_t *inverse_cap_q16;    /* [taps] */
+    const int32_t *offset_q16;         /* [classes] */
+    const int32_t *strange_offset_q16; /* [classes] */
+    const uint16_t *tail_q16;          /* [257] */
+};
+
+/* input_q16 [taps]; answer: the predicted class, an index of both tables */
+uint32_t snapuq_map_class_gated_q16(const struct snapuq_map_class_gated *map,
+                                    const int32_t *input_q16, int32_t error_logit_q16,
+                                    int32_t answer);
+
 /* U = sigmoid(b0 + b1 S + b2 m) */
 struct snapuq_map_logistic {
     int32_t b0_q16, b1_q16, b2_q16;

@@ -63,9 +63,11 @@ from snapcli.fixedpoint.lut import (
 )
 from snapcli.fixedpoint.mahalanobis import MahalanobisS8, mahalanobis_s8
 from snapcli.fixedpoint.maps import (
+    MapClassGated,
     MapGated,
     MapIsotonic,
     MapLogistic,
+    map_class_gated_q16,
     map_gated_q16,
     map_isotonic_q16,
     map_logistic_q16,
@@ -125,6 +127,7 @@ __all__ = [
     "HeadS8",
     "LutS8",
     "MahalanobisS8",
+    "MapClassGated",
     "MapGated",
     "MapIsotonic",
     "MapLogistic",
@@ -183,6 +186,7 @@ __all__ = [
     "logistic_table",
     "lut_s8",
     "mahalanobis_s8",
+    "map_class_gated_q16",
     "map_gated_q16",
     "map_isotonic_q16",
     "map_logistic_q16",
