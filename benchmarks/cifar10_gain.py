@@ -82,7 +82,14 @@ class Subject:
         logits = {key: self.found[key]["logits"].astype(np.float64) for key in scores}
         t = fit_temperature(logits[CLEAN], self.evaluation.dataset.dev.y)
         features = {
-            key: Features(e @ weights, error_logit(logits[key], t), doubt(logits[key], t, 0.5), e)
+            key: Features(
+                e @ weights,
+                error_logit(logits[key], t),
+                doubt(logits[key], t, 0.5),
+                e,
+                logits[key].argmax(axis=-1),
+                logits[key].shape[1],
+            )
             for key, e in scores.items()
         }
         dev, test = (conditions(features, logits, self.evaluation, s) for s in ("dev", "test"))

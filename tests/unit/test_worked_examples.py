@@ -7,7 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["graph.plan", "emit.overlap", "emit.packing", "score.maps.gated"]
+    "module",
+    ["graph.plan", "emit.overlap", "emit.packing", "score.maps.class_gated", "score.maps.gated"],
 )
 def test_a_worked_example_works(module: str) -> None:
     result = doctest.testmod(import_module(f"snapcli.{module}"))

@@ -59,6 +59,18 @@ def gated_map(b0_q16: int, b2_q16: int, *gates: tuple[str, int, int]) -> Gated:
     return Gated(parameters, tuple(name for name, _, _ in gates))
 
 
+def class_gated_map(
+    b0_q16: int,
+    b2_q16: int,
+    familiar_q16: int,
+    *taps: tuple[int, int, int],
+    tables: tuple[tuple[int, int], ...],
+) -> fx.MapClassGated:
+    """taps: (slope, theta, inverse cap) each; tables: the two offsets of each class."""
+    gates, offsets = (np.array(rows, np.int32).T.copy() for rows in (taps, tables))
+    return fx.MapClassGated(b0_q16, b2_q16, familiar_q16, *gates, *offsets)
+
+
 _SCORE_GATE = (SCORE, 90000, -5000)
 # Parameters that send random inputs to many different U; energy and mahalanobis are gated maps
 # with that third input.
@@ -70,6 +82,10 @@ MAPS: dict[str, DeviceMap] = {
     ),
     "energy": gated_map(-30000, 30000, _SCORE_GATE, (THIRD, 20000, -100000)),
     "mahalanobis": gated_map(-30000, 30000, _SCORE_GATE, (THIRD, 60000, -30000)),
+    "class-gated": class_gated_map(
+        *(-30000, 30000, 20000, (50000, -9000, 100000), (70000, -5000, 130000)),
+        tables=((5000, 20000), (-9000, -3000), (0, 0), (12000, -20000), (-7000, 40000)),
+    ),
     "logistic": fx.MapLogistic(-120000, 60000, 70000),
     "isotonic": fx.MapIsotonic(
         30000,

@@ -8,7 +8,7 @@ from snapcli.config.train import WEIGHTS
 from snapcli.errors import ConfigError
 
 MAPS = (
-    *("temperature", "gated", "gated-taps"),
+    *("temperature", "gated", "gated-taps", "class-gated"),
     *("logistic", "logistic-s", "isotonic", "percentile"),
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
@@ -41,7 +41,7 @@ class CalibrateOptions(StageOptions):
     )
     third: str = option(
         NO_THIRD,
-        "Third input of the gated maps (mahalanobis: the distance of the method mahalanobis-full):",
+        "Third input of gated and gated-taps (mahalanobis: that of the method mahalanobis-full):",
         one_of=THIRD_INPUTS,
         group=_MAP,
     )

@@ -3,11 +3,11 @@
 from snapcli.config import MAHALANOBIS
 from snapcli.emit import distance, luts
 from snapcli.emit.header import PROBABILITY
-from snapcli.fixedpoint import MapIsotonic, MapLogistic, probability_step_q24
+from snapcli.fixedpoint import MapClassGated, MapIsotonic, MapLogistic, probability_step_q24
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import map_fields
-from snapcli.score.maps import THIRD, tap_of
+from snapcli.score.maps import THIRD, tap_input, tap_of
 
 _ARGMAX = "snapuq_argmax_s8"
 # For a caller that has none of its own.
@@ -57,6 +57,8 @@ def _map(monitor: Monitor) -> list[str]:
     values = {field.name: f"settings->{field.name}" for field in map_fields(device_map)}
     if isinstance(device_map, Gated):
         values["gates"] = str(len(device_map.inputs))
+    if isinstance(device_map, MapClassGated):
+        values["taps"] = "SNAP_MODEL_TAPS"
     if not isinstance(device_map, MapIsotonic):
         values["tail_q16"] = luts.TAIL
     lines = [f"        .{name} = {value}," for name, value in values.items()]
@@ -66,6 +68,8 @@ def _map(monitor: Monitor) -> list[str]:
 def _kind(device_map: DeviceMap) -> str:
     if isinstance(device_map, Gated):
         return "gated"
+    if isinstance(device_map, MapClassGated):
+        return "class_gated"
     return "logistic" if isinstance(device_map, MapLogistic) else "isotonic"
 
 
@@ -77,19 +81,24 @@ def _uncertainty(monitor: Monitor, logits: str) -> list[str]:
     decision = monitor.decision
     function = _map_function(decision.map)
     of_logits = f"&confidence, {logits}, result->predicted"
-    if not isinstance(decision.map, Gated):
+    if not isinstance(decision.map, Gated | MapClassGated):
         return [
             "    result->uncertainty_q16 =",
             f"        {function}(&map, result->score_q16,",
             f"            snapuq_doubt_q16({of_logits}, settings->alpha_q16));",
         ]
-    inputs = [_gate_input(name, decision.third, of_logits) for name in decision.map.inputs]
+    if isinstance(decision.map, Gated):
+        names, answer = decision.map.inputs, ""
+    else:
+        names = tuple(tap_input(i) for i in range(len(monitor.body.taps)))
+        answer = ", result->predicted"
+    inputs = [_gate_input(name, decision.third, of_logits) for name in names]
     lines = ["    const int32_t input_q16[] = {", *(f"        {x}," for x in inputs), "    };"]
     return [
         *(lines if inputs else []),
         "    result->uncertainty_q16 =",
         f"        {function}(&map, {'input_q16' if inputs else '0'},",
-        f"            snapuq_error_logit_q16({of_logits}, {luts.LOG2}));",
+        f"            snapuq_error_logit_q16({of_logits}, {luts.LOG2}){answer});",
     ]
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from snapcli.emit.names import LOG2, table_name
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
-from snapcli.fixedpoint import MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
+from snapcli.fixedpoint import MapClassGated, MapIsotonic, log2_q15_table, sigmoid_tail_q16_table
 from snapcli.monitor.decision import Gated
 from snapcli.monitor.monitor import Monitor
 
@@ -17,7 +17,7 @@ def shared_tables(monitor: Monitor) -> dict[str, np.ndarray]:
     device_map = monitor.decision.map
     if isinstance(device_map, MapIsotonic):
         return {}
-    if isinstance(device_map, Gated):
+    if isinstance(device_map, Gated | MapClassGated):
         return {TAIL: sigmoid_tail_q16_table(), LOG2: log2_q15_table()}
     return {TAIL: sigmoid_tail_q16_table()}
 

@@ -59,6 +59,8 @@ class DevScores:
                 error_logit=error_logit(self.logits[key], self.temperature),
                 doubt=np.zeros(len(e)),
                 surprisal=e,
+                answer=self.logits[key].argmax(axis=-1),
+                classes=self.logits[key].shape[1],
             )
             for key, e in chosen.items()
         }

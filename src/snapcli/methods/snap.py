@@ -125,6 +125,8 @@ class Snap(SinglePass):
             error_logit(batch.logits, self.temperature_),
             doubt(batch.logits, self.temperature_, self.options.alpha),
             surprisal,
+            self.answers(batch),
+            batch.logits.shape[1],
             self._third(batch),
         )
 

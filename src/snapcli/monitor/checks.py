@@ -63,10 +63,10 @@ def check_decision(decision: Decision, body: Body) -> None:
     if decision.controller:
         for name, value in vars(decision.controller).items():
             fx.check_between(name, value, 0, 1 << 24)
-    _check_map(decision, taps)
+    _check_map(decision, taps, body.classes)
 
 
-def _check_map(decision: Decision, taps: int) -> None:
+def _check_map(decision: Decision, taps: int, classes: int) -> None:
     match decision.map:
         case Gated(parameters, inputs):
             known = {SCORE, *(tap_input(i) for i in range(taps))}
@@ -76,6 +76,12 @@ def _check_map(decision: Decision, taps: int) -> None:
             for name in ("slope_q16", "theta_q16"):
                 check_sizes(name, getattr(parameters, name), (len(inputs),))
             _int32(b0_q16=parameters.b0_q16, b2_q16=parameters.b2_q16)
+        case fx.MapClassGated() as found:
+            for name in ("slope_q16", "theta_q16", "inverse_cap_q16"):
+                check_sizes(name, getattr(found, name), (taps,))
+            for name in ("offset_q16", "strange_offset_q16"):
+                check_sizes(name, getattr(found, name), (classes,))
+            _int32(b0_q16=found.b0_q16, b2_q16=found.b2_q16, familiar_q16=found.familiar_q16)
         case fx.MapLogistic():
             _int32(**vars(decision.map))
         case fx.MapIsotonic(gamma, breakpoints, values):

@@ -13,6 +13,7 @@ from snapcli.config import NO_THIRD
 from snapcli.score.maps import (
     SCORE,
     THIRD,
+    ClassGatedMap,
     Features,
     Gate,
     GatedMap,
@@ -33,7 +34,7 @@ class Gated:
     inputs: tuple[str, ...]
 
 
-DeviceMap = Gated | fx.MapLogistic | fx.MapIsotonic
+DeviceMap = Gated | fx.MapClassGated | fx.MapLogistic | fx.MapIsotonic
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,16 @@ class Decision:
 class MapInputs:
     """Features in the device's numbers.
 
-    score, doubt uint32 [n]; error_logit int32 [n]; surprisal uint32 [n, taps]; third int32 [n],
-    zeros without a third input.
+    score, doubt uint32 [n]; error_logit int32 [n]; surprisal uint32 [n, taps]; answer int32 [n] in
+    [0, classes); third int32 [n], zeros without a third input.
     """
 
     score_q16: NDArray[np.uint32]
     error_logit_q16: NDArray[np.int32]
     doubt_q16: NDArray[np.uint32]
     surprisal_q16: NDArray[np.uint32]
+    answer: NDArray[np.int32]
+    classes: int
     third_q16: NDArray[np.int32]
 
     def features(self, third: bool) -> Features:
@@ -74,6 +77,8 @@ class MapInputs:
             self.error_logit_q16 / ONE_Q16,
             self.doubt_q16 / ONE_Q16,
             self.surprisal_q16 / ONE_Q16,
+            self.answer.astype(np.int64),
+            self.classes,
             self.third_q16 / ONE_Q16 if third else None,
         )
 
@@ -90,6 +95,8 @@ def map_inputs(features: Features) -> MapInputs:
         q16(features.error_logit, np.int32),
         q16(features.doubt, np.uint32),
         q16(features.surprisal, np.uint32),
+        features.answer.astype(np.int32),
+        features.classes,
         q16(third, np.int32),
     )
 
@@ -100,6 +107,9 @@ def uncertainty_q16(device_map: DeviceMap, given: MapInputs) -> NDArray[np.uint3
         for j, name in enumerate(device_map.inputs):
             inputs[:, j] = _gate_input(name, given)
         return fx.map_gated_q16(device_map.parameters, inputs, given.error_logit_q16)
+    if isinstance(device_map, fx.MapClassGated):
+        inputs = fx.ln_of_q16(given.surprisal_q16).astype(np.int32)
+        return fx.map_class_gated_q16(device_map, inputs, given.error_logit_q16, given.answer)
     if isinstance(device_map, fx.MapLogistic):
         return fx.map_logistic_q16(device_map, given.score_q16, given.doubt_q16)
     return fx.map_isotonic_q16(device_map, given.score_q16, given.doubt_q16)
@@ -131,6 +141,11 @@ def quantize_map(fitted: Map) -> DeviceMap:
         thetas = np.array([q16(gate.theta) for gate in fitted.gates], np.int32)
         parameters = fx.MapGated(q16(fitted.b0), q16(fitted.b2), slopes, thetas)
         return Gated(parameters, tuple(gate.input for gate in fitted.gates))
+    if isinstance(fitted, ClassGatedMap):
+        per_tap = zip(*((tap.slope, tap.theta, 1.0 / tap.cap) for tap in fitted.taps), strict=True)
+        tables = (*per_tap, fitted.offset, fitted.strange_offset)
+        arrays = [np.array([q16(v) for v in values], np.int32) for values in tables]
+        return fx.MapClassGated(q16(fitted.b0), q16(fitted.b2), q16(fitted.familiar), *arrays)
     if isinstance(fitted, LogisticMap):
         return fx.MapLogistic(q16(fitted.b0), q16(fitted.b1), q16(fitted.b2))
     return fx.MapIsotonic(
@@ -175,12 +190,19 @@ def plain_decision(taps: int) -> Decision:
     )
 
 
+_KINDS = {
+    fx.MapClassGated: "class-gated",
+    fx.MapLogistic: "logistic",
+    fx.MapIsotonic: "isotonic",
+}
+
+
 def _map_to_dict(device_map: DeviceMap) -> dict[str, Any]:
     if isinstance(device_map, Gated):
         head = {"kind": "gated", "inputs": list(device_map.inputs)}
         parameters = asdict(device_map.parameters)
     else:
-        head = {"kind": "logistic" if isinstance(device_map, fx.MapLogistic) else "isotonic"}
+        head = {"kind": _KINDS[type(device_map)]}
         parameters = asdict(device_map)
     return {**head, **{k: np.asarray(v).tolist() for k, v in parameters.items()}}
 
@@ -192,6 +214,18 @@ class _GatedValues:
     slope_q16: tuple[int, ...]
     theta_q16: tuple[int, ...]
     inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _ClassGatedValues:
+    b0_q16: int
+    b2_q16: int
+    familiar_q16: int
+    slope_q16: tuple[int, ...]
+    theta_q16: tuple[int, ...]
+    inverse_cap_q16: tuple[int, ...]
+    offset_q16: tuple[int, ...]
+    strange_offset_q16: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -213,6 +247,12 @@ def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
             np.array(steps.breakpoint_q16, np.uint32),
             np.array(steps.value_q16, np.uint32),
         )
+    if kind == "class-gated":
+        found: _ClassGatedValues = conform(_ClassGatedValues, values, "map")
+        per_tap = (found.slope_q16, found.theta_q16, found.inverse_cap_q16)
+        tables = (*per_tap, found.offset_q16, found.strange_offset_q16)
+        arrays = [np.array(table, np.int32) for table in tables]
+        return fx.MapClassGated(found.b0_q16, found.b2_q16, found.familiar_q16, *arrays)
     if kind != "gated":
         raise ValueError("its map is of no kind that is known")
     gated: _GatedValues = conform(_GatedValues, values, "map")

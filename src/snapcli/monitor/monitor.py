@@ -83,6 +83,8 @@ class Monitor:
             error_logit_q16=fx.error_logit_q16(self.confidence, logits, predicted),
             doubt_q16=fx.doubt_q16(self.confidence, logits, predicted, decision.alpha_q16),
             surprisal_q16=raw.surprisal_q16,
+            answer=predicted,
+            classes=self.body.classes,
             third_q16=third,
         )
 

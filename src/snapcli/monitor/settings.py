@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.fixedpoint import Budget, MapIsotonic, MapLogistic
+from snapcli.fixedpoint import Budget, MapClassGated, MapIsotonic, MapLogistic
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import MAX_BREAKPOINTS
@@ -91,6 +91,12 @@ def map_fields(device_map: DeviceMap) -> list[Field]:
                 if device_map.inputs
                 else []
             ),
+        ]
+    if isinstance(device_map, MapClassGated):
+        scalars = ("b0_q16", "b2_q16", "familiar_q16")
+        return [
+            _scalar(name, values, np.int32) if name in scalars else Field(name, values, False)
+            for name, values in vars(device_map).items()
         ]
     if isinstance(device_map, MapLogistic):
         names = ("b0_q16", "b1_q16", "b2_q16")

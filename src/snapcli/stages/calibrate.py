@@ -74,6 +74,8 @@ def calibrate(
             error_logit(logits_of[key], temperature),
             doubt(logits_of[key], temperature, options.alpha),
             surprisal_of[key],
+            logits_of[key].argmax(axis=-1),
+            logits_of[key].shape[1],
             third_of.get(key),
         )
         for key in logits_of

@@ -11,7 +11,7 @@ from snapcli import fixedpoint as fx
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import check_of, layout_of, pack_settings
 
-from ..tiny_monitor import MAPS, gated_map, random_inputs, tiny_monitor
+from ..tiny_monitor import MAPS, class_gated_map, gated_map, random_inputs, tiny_monitor
 from .test_emit import FLAGS, LIBRARY, call, emit
 
 pytestmark = [
@@ -71,6 +71,10 @@ def other(monitor: Monitor) -> Monitor:
     """The same layout, other numbers everywhere."""
     decision = monitor.decision
     maps = {
+        "MapClassGated": class_gated_map(
+            *(-20000, 50000, 9000, (70000, -8000, 90000), (40000, -7000, 150000)),
+            tables=((-5000, 2000), (900, -3000), (30000, 10000), (1, -2), (-7000, 40000)),
+        ),
         "MapLogistic": fx.MapLogistic(-90000, 40000, 90000),
         "MapIsotonic": fx.MapIsotonic(
             60000, np.array([50000], np.uint32), np.array([3, 60000], np.uint32)

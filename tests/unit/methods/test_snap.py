@@ -207,8 +207,9 @@ def test_weights_alpha_and_balance_are_those_of_the_calibration() -> None:
             options: CalibrateOptions = options,
         ) -> Condition:
             e, z = batch.outputs[SURPRISAL], batch.logits
-            features = Features(e @ w, error_logit(z, t), doubt(z, t, options.alpha), e)
-            return Condition(features, z.argmax(axis=-1) != batch.y, error_logit(z, 1.0))
+            answer, margin = z.argmax(axis=-1), doubt(z, t, options.alpha)
+            features = Features(e @ w, error_logit(z, t), margin, e, answer, z.shape[1])
+            return Condition(features, answer != batch.y, error_logit(z, 1.0))
 
         on_dev = Conditions(
             condition(dev.clean), {k: condition(b) for k, b in dev.corrupted.items()}

@@ -22,11 +22,13 @@ from snapcli.score.confidence import energy
 from snapcli.score.maps import (
     SCORE,
     THIRD,
+    ClassGatedMap,
     Gate,
     GatedMap,
     LogisticMap,
     Map,
     StaircaseMap,
+    TapGate,
     tap_input,
     temperature,
 )
@@ -45,6 +47,14 @@ FITTED: list[tuple[str, Map]] = [
     ),
     ("energy", GatedMap("gated", -1.2, 0.7, (Gate(SCORE, 0.9, 0.1), Gate(THIRD, 0.4, -3.0)))),
     ("mahalanobis", GatedMap("gated", -1.2, 0.7, (Gate(THIRD, 1.4, -0.5),))),
+    (
+        "class-gated",
+        ClassGatedMap(
+            *("class-gated", -1.2, 0.7, 0.3),
+            (TapGate(0.9, -0.2, 0.4), TapGate(0.4, 0.1, 1.5)),
+            *((0.1, -0.2, 0.0, 0.3, 0.0), (0.6, -0.1, 0.0, 0.2, 0.5)),
+        ),
+    ),
     ("logistic", LogisticMap("logistic", -2.5, 0.8, 1.9)),
     ("isotonic", StaircaseMap("isotonic", 0.5, (0.6, 0.8, 1.1), (0.01, 0.2, 0.6, 0.9))),
     ("isotonic", StaircaseMap("percentile", 1.0, (0.6, 0.8, 1.1), (0.0, 0.5, 0.9, 1.0))),

@@ -38,7 +38,8 @@ def condition(rng: np.random.Generator, count: int, shift: float) -> Condition:
     doubt = expit(error_logit) * rng.uniform(0.7, 1.0, count)
     wrong = rng.random(count) < expit(0.8 * error_logit + 2 * shift)
     surprisal = np.exp(log_score[:, np.newaxis] + rng.normal(0, 0.05, (count, 2)))
-    features = Features(np.exp(log_score), error_logit, doubt, surprisal)
+    answer = rng.integers(0, 4, count)
+    features = Features(np.exp(log_score), error_logit, doubt, surprisal, answer, 4)
     return Condition(features, wrong, error_logit)
 
 
@@ -173,7 +174,8 @@ def test_a_map_that_is_monotone_in_s_leaves_its_figures_as_they_are(
     def made(pairs: list[tuple[bool, float]]) -> Condition:
         score = np.array([s for _, s in pairs])
         nothing = np.zeros(len(pairs))
-        features = Features(score, nothing, nothing, score[:, np.newaxis])
+        answer = nothing.astype(int)
+        features = Features(score, nothing, nothing, score[:, np.newaxis], answer, 2)
         return Condition(features, np.array([w for w, _ in pairs]), nothing)
 
     def conditions(parts: list[list[tuple[bool, float]]]) -> Conditions:
@@ -301,7 +303,7 @@ def test_a_condition_can_be_cut() -> None:
     np.testing.assert_array_equal(part.confidence, whole.confidence[::3])
     for cut, of in ((part, whole), (third.where(chosen), third)):
         for name, values in vars(of.features).items():
-            expected = None if values is None else values[::3]
+            expected = values[::3] if isinstance(values, np.ndarray) else values
             np.testing.assert_array_equal(getattr(cut.features, name), expected, err_msg=name)
 
 

@@ -18,12 +18,14 @@ from snapcli.score.maps import (
     PERCENTILES,
     SCORE,
     THIRD,
+    ClassGatedMap,
     Features,
     Gate,
     GatedMap,
     LogisticMap,
     Map,
     StaircaseMap,
+    TapGate,
     fit,
     map_to_dict,
     reads_third,
@@ -32,10 +34,11 @@ from snapcli.score.maps import (
 )
 
 # Those that learn from labels how likely an error is.
-PROBABILITIES = ("gated", "gated-taps", "logistic", "logistic-s", "isotonic")
+PROBABILITIES = ("gated", "gated-taps", "class-gated", "logistic", "logistic-s", "isotonic")
 every_map = pytest.mark.parametrize("kind", MAPS)
 every_probability = pytest.mark.parametrize("kind", PROBABILITIES)
 with_and_without_third = pytest.mark.parametrize("third", [False, True])
+CLASSES = 4
 Drawn = tuple[Features, np.ndarray, np.ndarray]
 
 
@@ -62,13 +65,15 @@ def draw(
     risk = risk + 0.9 * np.maximum(foreign + 6, 0) if third else risk
     wrong = rng.random(count) < expit(risk)
     given = foreign if third else None
-    return Features(score, error_logit, doubt, surprisal, given), wrong, clean
+    answer = rng.integers(0, CLASSES, count)
+    return Features(score, error_logit, doubt, surprisal, answer, CLASSES, given), wrong, clean
 
 
 def flat(score: np.ndarray, error_logit: np.ndarray, doubt: np.ndarray) -> Features:
-    """All taps and the third input say the same as S."""
-    surprisal = np.stack([score, score], axis=-1)
-    return Features(score, error_logit, doubt, surprisal, np.log(np.maximum(score, 1e-9)))
+    """All taps and the third input say the same as S; all answers are one."""
+    surprisal, answer = np.stack([score, score], axis=-1), np.ones(len(score), int)
+    third = np.log(np.maximum(score, 1e-9))
+    return Features(score, error_logit, doubt, surprisal, answer, CLASSES, third)
 
 
 @cache
@@ -317,13 +322,17 @@ def test_a_map_is_told_with_all_its_parameters(kind: str) -> None:
     assert values["kind"] == kind == found.kind
     if isinstance(found, GatedMap):
         values["gates"] = tuple(Gate(**gate) for gate in values["gates"])
+    if isinstance(found, ClassGatedMap):
+        values["taps"] = tuple(TapGate(**tap) for tap in values["taps"])
     assert type(found)(**values) == found
 
 
 def test_features_are_put_together_in_order() -> None:
     parts = [draw(5, seed, third=True)[0] for seed in (1, 2)]
     joint = Features.concatenate(parts)
-    for name, values in asdict(joint).items():
+    values_of = asdict(joint)
+    assert values_of.pop("classes") == CLASSES
+    for name, values in values_of.items():
         expected = np.concatenate([getattr(p, name) for p in parts])
         np.testing.assert_array_equal(values, expected, err_msg=name)
     assert Features.concatenate([draw(5)[0]]).third is None

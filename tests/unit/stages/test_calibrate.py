@@ -18,7 +18,7 @@ def evaluation() -> Evaluation:
 
 
 def made(score: np.ndarray) -> Features:
-    return Features(score, score, score, score[:, None])
+    return Features(score, score, score, score[:, None], np.zeros(len(score), int), 10)
 
 
 @pytest.mark.parametrize("rule", THRESHOLDS)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from snapcli.array import Bools
+from snapcli.score.maps.class_gated import ClassGatedMap, TapGate, fit_class_gated
 from snapcli.score.maps.features import Features, log_of
 from snapcli.score.maps.gated import (
     SCORE,
@@ -33,12 +34,14 @@ __all__ = [
     "PERCENTILES",
     "SCORE",
     "THIRD",
+    "ClassGatedMap",
     "Features",
     "Gate",
     "GatedMap",
     "LogisticMap",
     "Map",
     "StaircaseMap",
+    "TapGate",
     "fit",
     "log_of",
     "map_to_dict",
@@ -49,7 +52,7 @@ __all__ = [
     "temperature",
 ]
 
-Map = GatedMap | LogisticMap | StaircaseMap
+Map = GatedMap | ClassGatedMap | LogisticMap | StaircaseMap
 
 
 def fit(
@@ -65,6 +68,8 @@ def fit(
             return temperature()
         case "gated" | "gated-taps":
             return fit_gated(features, wrong, clean, balanced, per_tap=kind == "gated-taps")
+        case "class-gated":
+            return fit_class_gated(features, wrong, clean, balanced)
         case "logistic" | "logistic-s":
             return fit_logistic(features, wrong, balanced, with_doubt=kind == "logistic")
         case "isotonic":
@@ -83,6 +88,8 @@ def reads_surprise(fitted: Map) -> bool:
     match fitted:
         case GatedMap(gates=gates):
             return any(gate.input != THIRD for gate in gates)
+        case ClassGatedMap(familiar=familiar, taps=taps, strange_offset=offset):
+            return familiar > 0 or any(tap.slope > 0 for tap in taps) or any(offset)
         case LogisticMap(b1=b1):
             return b1 > 0
         case StaircaseMap(gamma=gamma):

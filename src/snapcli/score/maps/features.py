@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapcli.array import Array, Bools
 
@@ -19,7 +20,8 @@ def log_of(score: Array) -> Array:
 class Features:
     """score: S; error_logit: ln((1 - max p) / max p); doubt: m; each [n].
 
-    surprisal [n, taps]: what S is the weighted sum of. third [n]: an energy or the logarithm of a
+    surprisal [n, taps]: what S is the weighted sum of. answer [n]: the predicted class, in
+    [0, classes). third [n]: an energy or the logarithm of a
     distance, which grows as inputs become foreign; None unless the user asked for one.
     """
 
@@ -27,10 +29,15 @@ class Features:
     error_logit: Array
     doubt: Array
     surprisal: Array
+    answer: NDArray[np.int64]
+    classes: int
     third: Array | None = None
 
     def log_score(self) -> Array:
         return log_of(self.score)
+
+    def log_surprisal(self) -> Array:
+        return log_of(self.surprisal)
 
     def where(self, chosen: Bools) -> "Features":
         return Features(
@@ -38,6 +45,8 @@ class Features:
             self.error_logit[chosen],
             self.doubt[chosen],
             self.surprisal[chosen],
+            self.answer[chosen],
+            self.classes,
             None if self.third is None else self.third[chosen],
         )
 
@@ -49,5 +58,7 @@ class Features:
             np.concatenate([p.error_logit for p in parts]),
             np.concatenate([p.doubt for p in parts]),
             np.concatenate([p.surprisal for p in parts]),
+            np.concatenate([p.answer for p in parts]),
+            parts[0].classes,
             np.concatenate(third) if third else None,
         )

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.array import Array, Bools
-from snapcli.score.maps.features import Features, log_of
+from snapcli.score.maps.features import Features
 from snapcli.score.maps.regression import regress, sigmoid
 
 SCORE, THIRD = "score", "third"
 _TAP = "tap "
 # The share of clean dev data for which a gate is closed.
-_USUAL = 0.9
+USUAL = 0.9
 
 
 def tap_input(index: int) -> str:
@@ -44,7 +44,8 @@ class GatedMap:
 
     >>> u = GatedMap("gated", b0=0.0, b2=1.0, gates=(Gate(SCORE, slope=2.0, theta=0.5),))
     >>> score, error_logit = np.exp([0.3, 1.5]), np.full(2, np.log(0.1 / 0.9))
-    >>> u(Features(score, error_logit, doubt=error_logit, surprisal=score[:, None])).round(2)
+    >>> answer, surprisal = np.zeros(2, int), score[:, None]
+    >>> u(Features(score, error_logit, error_logit, surprisal, answer, classes=2)).round(2)
     array([0.1 , 0.45])
     """
 
@@ -84,7 +85,7 @@ def fit_gated(
     names = [tap_input(i) for i in range(taps)] if per_tap else [SCORE]
     names += [THIRD] if features.third is not None else []
     inputs = [_input(features, name) for name in names]
-    thetas = [float(np.quantile(x[clean], _USUAL)) for x in inputs]
+    thetas = [float(np.quantile(x[clean], USUAL)) for x in inputs]
     excess = [np.maximum(0.0, x - theta) for x, theta in zip(inputs, thetas, strict=True)]
     b0, (b2, *slopes) = regress([features.error_logit, *excess], wrong, balanced)
     gates = tuple(Gate(*parts) for parts in zip(names, slopes, thetas, strict=True) if parts[1] > 0)
@@ -96,4 +97,4 @@ def _input(features: Features, name: str) -> Array:
         assert features.third is not None
         return features.third
     tap = tap_of(name)
-    return features.log_score() if tap is None else log_of(features.surprisal[:, tap])
+    return features.log_score() if tap is None else features.log_surprisal()[:, tap]

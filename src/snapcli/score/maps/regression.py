@@ -34,10 +34,10 @@ def regress(columns: list[Array], wrong: Bools, balanced: bool) -> tuple[float, 
             break
         kept.remove(kept[int(np.argmin(fitted))])
     linear = np.sum([b * c for b, c in zip(slopes, columns, strict=True)], axis=0)
-    return _intercept(linear, wrong), slopes
+    return intercept(linear, wrong), slopes
 
 
-def _intercept(linear: Array, wrong: Bools) -> float:
+def intercept(linear: Array, wrong: Bools) -> float:
     """b0 such that mean(sigmoid(b0 + linear)) is the error rate."""
     from scipy.optimize import brentq
 

@@ -1,0 +1,170 @@
+"""As the gated maps, but told which class was answered: class-gated."""
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapcli.array import Array, Bools
+from snapcli.score.maps.features import Features
+from snapcli.score.maps.gated import USUAL
+from snapcli.score.maps.regression import intercept, sigmoid
+
+# The least excess at which an input counts as wholly strange: data that are hardly corrupted must
+# not make a switch of it.
+_LEAST_CAP = 0.3
+# What the losses weigh against the ridge.
+_LOSS_WEIGHT = 0.1
+# What an offset counts for its share of the ridge: an answer with few errors has next to none.
+_REACH = 0.5
+
+
+@dataclass(frozen=True)
+class TapGate:
+    """Of one tap: g = max(0, ln e - theta) is its excess; at g = cap an input is wholly strange."""
+
+    slope: float
+    theta: float
+    cap: float
+
+
+@dataclass(frozen=True)
+class ClassGatedMap:
+    """U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum over taps of slope g
+    + offset[answer] + strange_offset[answer] o)
+
+    l: the error logit; o = min(1, max over taps of g / cap): how strange the input is, in [0, 1].
+    familiar: what confidence counts more on inputs that are not strange. offset, strange_offset
+    [classes]. No slope is negative and no strange_offset below -min(slope cap), so U falls neither
+    with the surprise of a tap nor with the error logit, at a fixed answer.
+
+    Worked example, for two inputs with p = 0.9 and an excess of 1, which is wholly strange. The
+    answer 1 is wrong more often there:
+
+    >>> u = ClassGatedMap("class-gated", b0=0.0, b2=1.0, familiar=0.5,
+    ...     taps=(TapGate(slope=2.0, theta=0.5, cap=1.0),),
+    ...     offset=(0.0, 0.0), strange_offset=(0.0, 1.0))
+    >>> surprisal, l = np.exp([1.5, 1.5]), np.full(2, np.log(0.1 / 0.9))
+    >>> u(Features(surprisal, l, l, surprisal[:, None], np.array([0, 1]), classes=2)).round(2)
+    array([0.45, 0.69])
+    """
+
+    kind: str
+    b0: float
+    b2: float
+    familiar: float
+    taps: tuple[TapGate, ...]
+    offset: tuple[float, ...]
+    strange_offset: tuple[float, ...]
+
+    def __call__(self, features: Features) -> Array:
+        return sigmoid(self.rank(features))
+
+    def rank(self, features: Features) -> Array:
+        """The logit of U, which still tells inputs apart where U has rounded to 1."""
+        slope, theta, cap = np.array([astuple(tap) for tap in self.taps]).T
+        excess = np.maximum(0.0, features.log_surprisal() - theta)
+        strange = _strange(excess, cap)
+        slopes = np.array([self.b2, self.familiar, *slope])
+        tables = np.array(self.offset), np.array(self.strange_offset)
+        columns = _columns(features, excess, strange)
+        return self.b0 + _linear(columns, strange, slopes, *tables, features.answer)
+
+
+def fit_class_gated(
+    features: Features, wrong: Bools, clean: Bools, balanced: bool
+) -> ClassGatedMap:
+    """theta is the usual range on clean data, cap the median excess on corrupted. One ridge holds
+    all slopes and offsets near 0; clean data weigh at most as much as corrupted."""
+    x = features.log_surprisal()
+    theta = np.quantile(x[clean], USUAL, axis=0)
+    excess = np.maximum(0.0, x - theta)
+    cap = np.full(x.shape[1], _LEAST_CAP)
+    if not clean.all():
+        cap = np.maximum(cap, np.median(excess[~clean], axis=0))
+    strange = _strange(excess, cap)
+    columns = _columns(features, excess, strange)
+    slopes, offset, strange_offset = _regress(
+        columns, strange, features, wrong, _weights(wrong, clean, balanced)
+    )
+    # More surprise makes an input stranger, too: what this takes off an answer must not exceed
+    # what the slopes add.
+    strange_offset = np.maximum(strange_offset, -np.min(slopes[2:] * cap))
+    linear = _linear(columns, strange, slopes, offset, strange_offset, features.answer)
+    parts = zip(slopes[2:].tolist(), theta.tolist(), cap.tolist(), strict=True)
+    return ClassGatedMap(
+        "class-gated",
+        intercept(linear, wrong),
+        float(slopes[0]),
+        float(slopes[1]),
+        tuple(TapGate(*part) for part in parts),
+        tuple(offset.tolist()),
+        tuple(strange_offset.tolist()),
+    )
+
+
+def _strange(excess: Array, cap: Array) -> Array:
+    return np.minimum(1.0, np.max(excess / cap, axis=-1))
+
+
+def _columns(features: Features, excess: Array, strange: Array) -> Array:
+    """What has a slope that is not negative, [n, 2 + taps]."""
+    familiar = np.minimum(0.0, features.error_logit) * (1.0 - strange)
+    return np.column_stack([features.error_logit, familiar, excess])
+
+
+def _linear(
+    columns: Array,
+    strange: Array,
+    slopes: Array,
+    offset: Array,
+    strange_offset: Array,
+    answer: NDArray[np.int64],
+) -> Array:
+    return np.asarray(columns @ slopes + offset[answer] + strange_offset[answer] * strange)
+
+
+def _weights(wrong: Bools, clean: Bools, balanced: bool) -> Array:
+    weight = np.ones(len(wrong))
+    if not clean.all():
+        weight[clean] = min(1.0, (~clean).sum() / clean.sum())
+    if balanced and 0 < wrong.sum() < len(wrong):
+        half = weight.sum() / 2
+        for part in (wrong, ~wrong):
+            weight[part] *= half / weight[part].sum()
+    return weight
+
+
+def _regress(
+    columns: Array, strange: Array, features: Features, wrong: Bools, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Slopes [columns] and the two tables [classes], by L-BFGS with slopes of at least 0."""
+    from scipy.optimize import minimize
+
+    answer, classes, k = features.answer, features.classes, columns.shape[1]
+    if not 0 < wrong.sum() < len(wrong):
+        return np.zeros(k), np.zeros(classes), np.zeros(classes)
+    # A constant column says nothing, and dividing by its deviation would drown the others.
+    scale = np.where(np.ptp(columns, axis=0) > 0, columns.std(axis=0), np.inf)
+    x = (columns - columns.mean(axis=0)) / scale
+    ends = np.cumsum([1, k, classes])
+
+    def sums(values: Array) -> Array:
+        return np.bincount(answer, values, classes).astype(np.float64)
+
+    def loss(parameters: Array) -> tuple[float, Array]:
+        b0, slopes, offset, strange_offset = np.split(parameters, ends)
+        t = b0 + _linear(x, strange, slopes, _REACH * offset, _REACH * strange_offset, answer)
+        held = np.concatenate([[0.0], parameters[1:]])
+        losses = weight @ (np.logaddexp(0.0, t) - wrong * t)
+        residual = _LOSS_WEIGHT * weight * (sigmoid(t) - wrong)
+        tables = _REACH * sums(residual), _REACH * sums(residual * strange)
+        pull = [[residual.sum()], residual @ x, *tables]
+        return _LOSS_WEIGHT * losses + held @ held / 2, np.concatenate(pull) + held
+
+    free = (None, None)
+    bounds = [free, *[(0.0, None)] * k, *[free] * (2 * classes)]
+    start = np.zeros(len(bounds))
+    fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    _, slopes, offset, strange_offset = np.split(fitted.x, ends)
+    return slopes / scale, _REACH * offset, _REACH * strange_offset

@@ -1,0 +1,159 @@
+"""The map that knows the answer: against scikit-learn, and what it promises."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from snapcli.score.maps import ClassGatedMap, Features, fit, reads_surprise
+
+from .test_maps import CLASSES, Drawn, draw
+
+OFTEN_WRONG = np.array([-1.5, 0.0, 1.5, 0.0])
+
+
+def by_answer(
+    offset: np.ndarray = OFTEN_WRONG, strange: np.ndarray = OFTEN_WRONG, count: int = 4000
+) -> Drawn:
+    """Errors as draw() has them, and by answer: everywhere and, further, on strange inputs."""
+    features, _, clean = draw(count, seed=3)
+    excess = np.maximum(0, np.log(features.surprisal).max(axis=1) - 0.4)
+    risk = 0.8 * features.error_logit + 0.8 * excess + offset[features.answer]
+    risk = risk + strange[features.answer] * np.minimum(1, excess / 0.7)
+    return features, np.random.default_rng(4).random(count) < expit(risk), clean
+
+
+def fitted(data: Drawn, balanced: bool = True) -> ClassGatedMap:
+    found = fit("class-gated", *data, balanced)
+    assert isinstance(found, ClassGatedMap)
+    return found
+
+
+def parts(features: Features, clean: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Excess [n, taps], cap [taps] and o [n]."""
+    x = np.log(features.surprisal)
+    excess = np.maximum(0, x - np.quantile(x[clean], 0.9, axis=0))
+    cap = np.maximum(0.3, np.median(excess[~clean], axis=0))
+    return excess, cap, np.minimum(1, (excess / cap).max(axis=1))
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_it_is_scikit_learns_ridge(balanced: bool) -> None:
+    features, wrong, clean = by_answer(OFTEN_WRONG / 4, OFTEN_WRONG / 4)
+    # A third of the clean data are away, so that the rest weighs less than corrupted data.
+    chosen = ~clean | (np.arange(len(clean)) % 3 > 0)
+    chosen &= clean | (np.arange(len(clean)) % 2 > 0)
+    features, wrong, clean = features.where(chosen), wrong[chosen], clean[chosen]
+    found = fitted((features, wrong, clean), balanced)
+    excess, cap, o = parts(features, clean)
+    np.testing.assert_allclose([tap.cap for tap in found.taps], cap)
+    columns = np.column_stack(
+        [features.error_logit, np.minimum(0, features.error_logit) * (1 - o), excess]
+    )
+    one_hot = np.eye(CLASSES)[features.answer]
+    standard = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    weight = np.where(clean, (~clean).sum() / clean.sum(), 1.0)
+    assert weight[clean][0] < 1
+    if balanced:
+        part = weight[wrong].sum() / weight.sum()
+        weight *= np.where(wrong, 0.5 / part, 0.5 / (1 - part))
+    model = LogisticRegression(C=0.1, tol=1e-10, max_iter=5000)
+    model.fit(np.column_stack([standard, 0.5 * one_hot, 0.5 * one_hot * o[:, None]]), wrong, weight)
+    slopes, tables = np.split(model.coef_[0], [columns.shape[1]])
+    assert np.all(slopes > 0)  # else the oracle, which knows no bound, is none
+    offset, strange = np.split(tables, 2)
+    floor = -np.min(slopes[2:] / columns.std(axis=0)[2:] * cap)
+    assert np.all(0.5 * strange > floor)
+    got = [found.b2, found.familiar, *(tap.slope for tap in found.taps)]
+    np.testing.assert_allclose(got, slopes / columns.std(axis=0), rtol=0.01, atol=1e-3)
+    np.testing.assert_allclose(found.offset, 0.5 * offset, rtol=0.01, atol=1e-3)
+    np.testing.assert_allclose(found.strange_offset, 0.5 * strange, rtol=0.01, atol=1e-3)
+
+
+def test_answers_that_are_wrong_more_often_have_more_u() -> None:
+    features, wrong, clean = by_answer(count=40_000)
+    found = fitted((features, wrong, clean), balanced=False)
+    assert np.all(np.diff(np.array(found.offset)[[0, 1, 2]]) > 0.2)
+    assert np.all(np.diff(np.array(found.strange_offset)[[0, 1, 2]]) > 0.2)
+    assert found.offset[1] == pytest.approx(found.offset[3], abs=0.1)
+    u = found(features)
+    for answer in range(CLASSES):
+        of = features.answer == answer
+        assert u[of].mean() == pytest.approx(wrong[of].mean(), abs=0.05)
+
+
+def test_an_answer_with_few_examples_has_next_to_no_offset() -> None:
+    features, wrong, clean = by_answer()
+    rare = replace(features, answer=np.where(np.arange(len(wrong)) < 4, 0, 1), classes=3)
+    wrong = np.where(rare.answer == 0, True, wrong)
+    found = fitted((rare, wrong, clean))
+    assert 0 < found.offset[0] < 0.2
+    # Nobody ever answered 2.
+    assert found.offset[2] == found.strange_offset[2] == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    slopes=st.tuples(st.floats(-3, 3), st.floats(-3, 3)),
+    count=st.sampled_from([40, 300, 2000]),
+)
+def test_u_never_falls_with_a_tap_or_the_error_logit(
+    seed: int, slopes: tuple[float, float], count: int
+) -> None:
+    """Whatever dev data say: slopes of either sign, and answers that surprise would clear."""
+    features, wrong, clean = draw(count, seed, slopes)
+    rng = np.random.default_rng(seed)
+    cleared = (features.answer < 2) & ~clean & (rng.random(count) < 0.9)
+    found = fitted((features, wrong & ~cleared, clean))
+    end = 400
+    ramp, still = np.exp(np.linspace(-3, 6, end)), np.ones(end)
+    for answer in range(CLASSES):
+        for logit in (-12.0, -2.0, 0.0, 2.0):
+            for surprisal in ([ramp, still], [still, ramp], [ramp, ramp], [ramp, 9 * still]):
+                given_ = Features(
+                    still,
+                    np.full(end, logit),
+                    still,
+                    np.stack(surprisal, axis=-1),
+                    np.full(end, answer),
+                    CLASSES,
+                )
+                assert np.all(np.diff(found.rank(given_)) >= -1e-9)
+        for surprise in (0.5, 2.0, 50.0):
+            given_ = Features(
+                still,
+                np.linspace(-12, 3, end),
+                still,
+                np.full((end, 2), surprise),
+                np.full(end, answer),
+                CLASSES,
+            )
+            assert np.all(np.diff(found.rank(given_)) >= -1e-9)
+
+
+def test_a_table_that_would_clear_strange_answers_is_lifted() -> None:
+    """To where the surest slope still makes up for it."""
+    found = fitted(by_answer(strange=np.array([-9.0, 3.0, 3.0, 3.0]), count=40_000))
+    least = min(tap.slope * tap.cap for tap in found.taps)
+    assert found.strange_offset[0] == pytest.approx(-least)
+    assert min(found.strange_offset[1:]) > -least
+
+
+def test_without_corrupted_data_it_is_fitted_all_the_same() -> None:
+    features, wrong, _ = by_answer()
+    found = fitted((features, wrong, np.ones(len(wrong), bool)))
+    assert [tap.cap for tap in found.taps] == [0.3, 0.3]
+    assert np.mean(found(features)) == pytest.approx(wrong.mean(), abs=1e-6)
+
+
+def test_constant_surprise_is_not_read() -> None:
+    features, wrong, clean = by_answer()
+    found = fitted((replace(features, surprisal=np.full((len(wrong), 2), 0.7)), wrong, clean))
+    assert [tap.slope for tap in found.taps] == [0, 0]
+    assert not any(found.strange_offset)
+    assert reads_surprise(fitted((features, wrong, clean)))
