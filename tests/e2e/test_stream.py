@@ -10,10 +10,9 @@ import pytest
 
 from snapcli.config import TrainOptions
 from snapcli.data import load_dataset
-from snapcli.data.streams import build_stream
+from snapcli.data.streams import STREAM_SEED, build_stream
 from snapcli.device import Client, Inference
 from snapcli.monitor.monitor import load_monitor
-from snapcli.stages.stream import STREAM_SEED
 from tests.conftest import Workspace
 
 FRAMES, HALF_WAY = 60, 31

@@ -1,6 +1,7 @@
 """The arrows of the architecture, read from the source."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,6 +87,13 @@ def calls(module: str) -> list[str]:
 
 def test_every_part_has_its_layer() -> None:
     assert {part_of(module) for module in MODULES} - {"__init__"} == set(LEVEL)
+
+
+def test_design_names_the_layers_in_this_order() -> None:
+    design = (PACKAGE.parents[1] / "DESIGN.md").read_text("utf-8")
+    block = design.split("## One direction\n```\n")[1].split("```")[0]
+    named = [re.findall(r"\w+", layer) for layer in block.split("->")]
+    assert [frozenset(parts) for parts in named] == list(LAYERS)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -86,9 +86,11 @@ def calibrate(
         given.setdefault("target", 0.0)
     options = override(run_recipe(chosen).calibrate, **given)
     if not options.controller and given.keys() & {"budget", "eta", "kappa"}:
-        raise UsageError("--budget, --eta and --kappa belong to the controller", "Add --controller")
+        raise UsageError(
+            "--budget, --eta and --kappa belong to the controller", "Add --controller."
+        )
     if port and not push:
-        raise UsageError("--port belongs to --push", "Add --push")
+        raise UsageError("--port belongs to --push", "Add --push.")
     # A board that does not answer shall be known before anything changes.
     receiver = find_receiver(port) if push else None
     with console.progress("calibrate") as on_progress:

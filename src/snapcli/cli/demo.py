@@ -9,7 +9,7 @@ EXAMPLES = (
 
 
 def demo(runs_dir: RunsDir = RUNS, json: AsJson = False) -> None:
-    """Run the six above on digits, with the emulator as board."""
+    """Run train to bench on handwritten digits, with the emulator as board."""
     from snapcli.cli.pipeline import run_pipeline
     from snapcli.origin.recipe import recipe_for
 

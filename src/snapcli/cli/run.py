@@ -22,7 +22,7 @@ def run(
     runs_dir: RunsDir = RUNS,
     json: AsJson = False,
 ) -> None:
-    """Run a recipe: the six above with their options."""
+    """Run a recipe: train to bench, with its options."""
     from snapcli.cli.pipeline import run_pipeline
     from snapcli.config import load_recipe
     from snapcli.origin.recipe import code_named_in, find_recipe

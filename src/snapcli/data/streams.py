@@ -19,6 +19,8 @@ CLEAN_FRAMES, CORRUPTED_FRAMES, FOREIGN_FRAMES, CYCLE = 2000, 1000, 100, 200
 CLEAN_RUN_FRAMES = 5000
 FOREIGN = -1  # the label of a frame that has no right answer
 _SPLITS = ("dev", "test")
+# Of the streams that bench plays and monitor shows.
+STREAM_SEED = 0
 
 
 @dataclass(frozen=True)

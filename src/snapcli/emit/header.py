@@ -63,6 +63,8 @@ def emit_header(
     if monitor:
         lines.append(f"#define SNAP_MODEL_CLASSES {monitor.body.classes}")
         lines.append(f"#define SNAP_MODEL_TAPS {len(monitor.body.taps)}")
+        logits = program.graph.tensors[monitor.body.logits_tensor]
+        lines += quantization("SNAP_MODEL_LOGITS", logits)
     lines.append(f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}")
     lines += [ALIGN, *access(program), ""]
     lines += [result_struct(), "", monitor_face(settings)] if settings else [_PLAIN_FACE]
@@ -137,10 +139,7 @@ def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]
     meaning, constants = "", []
     if tensor.dtype == "int8":
         meaning = ", real = scale * (q - zero point)"
-        constants = [
-            f"#define {macro}_SCALE {float_literal(tensor.scale)}",
-            f"#define {macro}_ZERO_POINT ({tensor.zero_point})",
-        ]
+        constants = quantization(macro, tensor)
     when = "valid until the next input is written" if const else "a run overwrites it"
     through = f"({const}void *)" if ctype == "float" else ""
     inner = f"{through}(({const}uint8_t *)arena + {offset})"
@@ -153,6 +152,14 @@ def _access(function: str, const: str, tensor: Tensor, offset: int) -> list[str]
         "{",
         f"    return ({const}{ctype} *){inner};",
         "}",
+    ]
+
+
+def quantization(macro: str, tensor: Tensor) -> list[str]:
+    """Of an int8 tensor, as constants: real = scale * (q - zero point)."""
+    return [
+        f"#define {macro}_SCALE {float_literal(tensor.scale)}",
+        f"#define {macro}_ZERO_POINT ({tensor.zero_point})",
     ]
 
 

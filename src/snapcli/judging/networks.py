@@ -1,9 +1,11 @@
 """The networks of a run as methods see them, with heads of other kinds beside its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from snapcli.config import JOINT, MINIMAL, POSTHOC, WEIGHTS, TrainOptions
+from snapcli.config.option import option_of
 from snapcli.data import Dataset
 from snapcli.heads.head import Head
 from snapcli.judging.observe import FloatNetwork, IntegerNetwork
@@ -19,8 +21,6 @@ from snapcli.origin.recipe import run_recipe
 from snapcli.runs import Run
 
 Heads = Mapping[str, list[Head]]
-# What only some heads have.
-_OF_HEADS = ("nu", "learn_nu", "delta", "factors", "components")
 
 
 def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str, list[Head]]:
@@ -41,8 +41,11 @@ def further_heads(run: Run, dataset: Dataset, kinds: Sequence[str]) -> dict[str,
 def with_head(trained: TrainOptions, kind: str) -> TrainOptions:
     """The options of a fit after the training. Another kind than the run's has the defaults of
     what only some heads have, and minimal its own tap."""
-    plain = {name: getattr(TrainOptions(), name) for name in _OF_HEADS if kind != trained.head}
-    options = replace(in_mode(trained, POSTHOC), head=kind, **plain)
+    options = in_mode(trained, POSTHOC)
+    if kind != trained.head:
+        of_heads = [f for f in fields(trained) if (option_of(f).only_with or ("",))[0] == "head"]
+        plain: dict[str, Any] = {f.name: f.default for f in of_heads}
+        options = replace(options, head=kind, **plain)
     if kind == MINIMAL:
         return with_default_taps(replace(options, taps=(), ranks=()))
     return options

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.data import Dataset
-from snapcli.data.streams import build_stream
+from snapcli.data.streams import STREAM_SEED, build_stream
 from snapcli.device import Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
 from snapcli.measuring.firmware import attached, built_firmware, target_at
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, disk_errors
-from snapcli.stages.stream import STREAM_SEED
 
 SOURCES = ("stream", "test")
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.data.streams import Segment, Stream, build_stream
+from snapcli.data.streams import STREAM_SEED, Segment, Stream, build_stream
 from snapcli.device import Client, Hello
 from snapcli.errors import UsageError
 from snapcli.measuring.exact import Reference, check_exact
@@ -31,7 +31,6 @@ from snapcli.runs import Run, disk_errors, json_writer
 from snapcli.targets import Target
 
 SPLITS = ("test", "dev")
-STREAM_SEED = 0
 _SAVE_EVERY = 256  # frames
 _BATCH = 64  # frames whose reference is computed at once
 

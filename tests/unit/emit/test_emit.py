@@ -530,3 +530,12 @@ def test_sizes_are_those_of_the_arrays(kind: str, head: str) -> None:
     header = emitted.files["snap_model.h"]
     assert f"SNAP_MODEL_ARENA_BYTES {emitted.arena_bytes}\n" in header
     assert f"SNAP_MODEL_INPUT_BYTES {np.prod(INPUT_SHAPE)}" in header
+
+
+def test_the_logits_of_a_result_can_be_turned_into_numbers(tmp_path: Path) -> None:
+    monitor = tiny_monitor()
+    _, line = constants(emit(monitor).files["snap_model.h"], ["LOGITS"], tmp_path)
+    logits = monitor.body.graph.tensors[monitor.body.logits_tensor]
+    scale, zero_point = line.split()
+    assert float.fromhex(scale) == float(np.float32(logits.scale))
+    assert int(zero_point) == logits.zero_point
