@@ -23,7 +23,7 @@ test: setup browser ## Run the tests, in two processes.
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: setup ## Measure the line coverage of the .tflite reader.
-	@$(VENV)/bin/python -m coverage run -m pytest -q tests/unit/graph tests/golden
+	@$(VENV)/bin/python -m coverage run -m pytest -q tests/unit/graph
 	@$(VENV)/bin/python -m coverage report --show-missing --fail-under=95
 
 fuzz: setup ## Feed the reader 100,000 damaged files.
