@@ -20,6 +20,8 @@ from snapcli.targets import load_target
 from tests.conftest import HEARS_CTRL_C
 from tests.fake_board import F767, L432, L476, OTHER, SERIAL, Desk
 
+pytestmark = pytest.mark.slow
+
 SMALL, BIG = load_target("small-mcu"), load_target("big-mcu")
 NAMES = [tool.name for tool in TOOLS]
 PATIENCE_S = 60.0

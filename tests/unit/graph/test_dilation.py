@@ -22,6 +22,8 @@ from ...golden import tflite_op as op
 from .reference import assert_equals_reference, random_values
 from .test_reader_operators import edited, like, weighted
 
+pytestmark = pytest.mark.slow
+
 Pairs = Sequence[tuple[int, int]]
 
 

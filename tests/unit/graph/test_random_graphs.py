@@ -1,5 +1,6 @@
 """Random graphs of every operator: the reader and graph.run against LiteRT's reference kernels."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,8 @@ from snapcli.graph.operators import OPERATORS
 
 from ...golden.random_models import random_model
 from .reference import assert_equals_reference
+
+pytestmark = pytest.mark.slow
 
 
 # The same graphs on every run: TANH differs from LiteRT's C library once in 500,000 entries.

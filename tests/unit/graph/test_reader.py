@@ -14,6 +14,8 @@ from snapcli.graph import read_tflite
 from ...golden.tflite_op import packed, run_reference
 from ..tiny_monitor import INPUT_SHAPE, OUTPUTS, random_inputs, tiny_tflite
 
+pytestmark = pytest.mark.slow
+
 STEM, BLOCK, MEAN, LOGITS = 0, 2, 3, 4
 
 

@@ -19,6 +19,8 @@ from snapcli.models.saved_code import refuse_code
 from ...conftest import need
 from .small_models import KERAS, answers, classifier, inputs, library, saved
 
+pytestmark = pytest.mark.slow
+
 TRACE = Path("trace")
 MODULE = """
 from pathlib import Path

@@ -26,6 +26,8 @@ from snapcli.score.calibration import (
 from snapcli.score.choice import BY_PREFERENCE, choose_kind
 from snapcli.score.maps import Features, LogisticMap, Map, fit
 
+pytestmark = pytest.mark.slow
+
 TYPES = ("noise", "blur", "contrast", "shift")
 # Types are dealt out in turn: those beside each other are fitted together.
 HALVES = (("noise", "contrast"), ("blur", "shift"))

@@ -29,6 +29,8 @@ from tests.conftest import snap
 
 from ..report.example import example
 
+pytestmark = pytest.mark.slow
+
 values = st.floats(0.1, 1e6)
 
 

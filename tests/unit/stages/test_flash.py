@@ -17,6 +17,8 @@ from tests.conftest import Outcome, Workspace
 from tests.fake_board import F767, OTHER, SERIAL, Desk, lay_out
 from tests.fake_board.firmware import firmware
 
+pytestmark = pytest.mark.slow
+
 MODEL = "0123456789abcdef"
 TARGET = ("--target", "small-mcu")
 DEVICE, CHECK = 6, 7
