@@ -37,7 +37,10 @@ class CalibrateOptions(StageOptions):
     stage: ClassVar[str] = "calibrate"
 
     map: str = option(
-        "auto", "Map from S to U; auto chooses on dev data:", one_of=("auto", *MAPS), group=_MAP
+        "auto",
+        "Map from S to U (auto tries all but class-gated on dev data):",
+        one_of=("auto", *MAPS),
+        group=_MAP,
     )
     third: str = option(
         NO_THIRD,
