@@ -38,7 +38,8 @@ class CalibrateOptions(StageOptions):
 
     map: str = option(
         "auto",
-        "Map from S to U (auto tries all but class-gated on dev data):",
+        "Map from S to U; auto takes one by dev data, class-gated and percentile have to be asked "
+        "for:",
         one_of=("auto", *MAPS),
         group=_MAP,
     )
