@@ -106,6 +106,7 @@ def _wrapped(model: Any, name: str) -> Any:
             f"--qat needs tensorflow-model-optimization ({error.name or error})",
             f"Install the extra [train]: {install_command('[train]')}",
         ) from None
+    # The library has no error of its own for a layer without a rule: any of these may come of one.
     except (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError) as error:
         raise _refused(name, first_line(error)) from None
 
