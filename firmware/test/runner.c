@@ -632,7 +632,7 @@ static uint32_t run_exp_q16(const struct test_case *c, void **result)
 }
 
 /* channels, rank, classes, input.shift, shift | input.mantissa, input.offset, whitening,
- * mantissa, centre, sum */
+ * mantissa, centre, sum, answer -> own_q16, next_q16 each */
 static uint32_t run_mahalanobis_s8(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0], *sum = c->blob[6];
@@ -649,9 +649,10 @@ static uint32_t run_mahalanobis_s8(const struct test_case *c, void **result)
     const uint32_t batch = c->bytes[6] / (uint32_t)s[0] / sizeof *sum;
     int16_t *scratch =
         allocate((size_t)SNAPUQ_MAHALANOBIS_SCRATCH(head.channels, head.rank) * sizeof *scratch);
-    uint32_t *output = *result = allocate(batch * sizeof *output);
+    const int32_t *answer = c->blob[7];
+    struct snapuq_distances *output = *result = allocate(batch * sizeof *output);
     for (uint32_t n = 0; n < batch; ++n) {
-        output[n] = snapuq_mahalanobis_s8(&head, sum + n * (uint32_t)s[0], scratch);
+        output[n] = snapuq_mahalanobis_s8(&head, sum + n * (uint32_t)s[0], answer[n], scratch);
     }
     free(scratch);
     return batch * (uint32_t)sizeof *output;
@@ -770,21 +771,33 @@ static uint32_t run_map_gated_q16(const struct test_case *c, void **result)
     return c->bytes[5];
 }
 
-/* b0, b2, familiar, taps | slope_q16, theta_q16, inverse_cap_q16, offset_q16, strange_offset_q16,
- * tail_q16, input_q16, error_logit_q16, answer */
+/* b0, b2, familiar, taps, others | slope_q16, theta_q16, inverse_cap_q16, also_q16, offset_q16,
+ * strange_offset_q16, tail_q16, input_q16, error_logit_q16, answer */
 static uint32_t run_map_class_gated_q16(const struct test_case *c, void **result)
 {
-    const int32_t *s = c->blob[0], *input = c->blob[7], *error_logit = c->blob[8];
-    const int32_t *answer = c->blob[9];
-    const struct snapuq_map_class_gated map = {s[0],       s[1],       s[2],       s[3],
-                                               c->blob[1], c->blob[2], c->blob[3], c->blob[4],
-                                               c->blob[5], c->blob[6]};
-    uint32_t *output = *result = allocate(c->bytes[8]);
-    for (uint32_t n = 0; n < c->bytes[8] / sizeof *error_logit; ++n) {
-        output[n] = snapuq_map_class_gated_q16(&map, input + n * (uint32_t)map.taps,
-                                               error_logit[n], answer[n]);
+    const int32_t *s = c->blob[0], *input = c->blob[8], *error_logit = c->blob[9];
+    const int32_t *answer = c->blob[10];
+    const struct snapuq_map_class_gated map = {
+        .b0_q16 = s[0],
+        .b2_q16 = s[1],
+        .familiar_q16 = s[2],
+        .taps = s[3],
+        .others = s[4],
+        .slope_q16 = c->blob[1],
+        .theta_q16 = c->blob[2],
+        .inverse_cap_q16 = c->blob[3],
+        .also_q16 = c->blob[4],
+        .offset_q16 = c->blob[5],
+        .strange_offset_q16 = c->blob[6],
+        .tail_q16 = c->blob[7],
+    };
+    const uint32_t width = (uint32_t)(map.taps + map.others);
+    uint32_t *output = *result = allocate(c->bytes[9]);
+    for (uint32_t n = 0; n < c->bytes[9] / sizeof *error_logit; ++n) {
+        output[n] =
+            snapuq_map_class_gated_q16(&map, input + n * width, error_logit[n], answer[n]);
     }
-    return c->bytes[8];
+    return c->bytes[9];
 }
 
 /* b0, b1, b2 | tail_q16, score_q16, doubt_q16 */

@@ -1112,11 +1112,12 @@ class Mahalanobis:
         total[:2] = [[INT32.min], [INT32.max]]
         if self.full:
             total[2:4] = np.sign(head.whitening[:1].astype(np.int32)) * [[INT32.max], [-INT32.max]]
+        answer = rng.integers(0, self.classes, len(total)).astype(np.int32)
         return Vectors(
             self.kernel,
             [self.channels, self.rank, self.classes, shift, latent_shift],
-            [mantissa, offset, head.whitening, latent, head.centre, total],
-            mahalanobis_s8(head, total),
+            [mantissa, offset, head.whitening, latent, head.centre, total, answer],
+            mahalanobis_s8(head, total, answer),
         )
 
 
@@ -1340,17 +1341,20 @@ class Map:
                 return Vectors(self.kernel, scalars, arrays, expected)
             case MapClassGated():
                 taps, classes = len(given.slope_q16), len(given.offset_q16)
-                inputs = rng.integers(-(2**20), 2**20, (len(score), taps)).astype(np.int32)
+                shape = len(score), taps + len(given.also_q16)
+                inputs = rng.integers(-(2**20), 2**20, shape).astype(np.int32)
                 inputs[:2] = [[INT32.min], [INT32.max]]
-                inputs[2:4] = given.theta_q16, np.minimum(given.theta_q16, INT32.max - 1) + 1
+                inputs[2, :taps] = given.theta_q16
+                inputs[3, :taps] = np.minimum(given.theta_q16, INT32.max - 1) + 1
                 inputs = self._ordered(inputs, "surprise")
                 error_logit[:3] = INT32.min, INT32.max, 0
                 error_logit = self._ordered(error_logit, "confidence")
                 answer = rng.integers(0, classes, len(score)).astype(np.int32)
                 answer = answer * 0 + answer[0] if self.rising else answer
                 scalars = [given.b0_q16, given.b2_q16, given.familiar_q16, taps]
+                scalars.append(len(given.also_q16))
                 arrays = [given.slope_q16, given.theta_q16, given.inverse_cap_q16]
-                arrays += [given.offset_q16, given.strange_offset_q16, tail]
+                arrays += [given.also_q16, given.offset_q16, given.strange_offset_q16, tail]
                 expected = map_class_gated_q16(given, inputs, error_logit, answer)
                 return Vectors(
                     self.kernel, scalars, [*arrays, inputs, error_logit, answer], expected
@@ -1445,10 +1449,13 @@ def _class_gated(
     familiar_q16: int,
     *taps: tuple[int, int, int],
     offsets: tuple[tuple[int, int], ...],
+    also: tuple[int, ...] = (),
 ) -> MapClassGated:
-    """taps: (slope, theta, inverse cap) each; offsets: (offset, strange offset) of each class."""
-    gates, tables = np.array(taps, np.int32).T.copy(), np.array(offsets, np.int32).T.copy()
-    return MapClassGated(b0_q16, b2_q16, familiar_q16, *gates, *tables)
+    """taps: (slope, theta, inverse cap) each; offsets: (offset, strange offset) of each class;
+    also: slopes of further inputs."""
+    gates = np.array(taps, np.int32).reshape(-1, 3).T.copy()
+    tables = np.array(offsets, np.int32).T.copy()
+    return MapClassGated(b0_q16, b2_q16, familiar_q16, *gates, np.array(also, np.int32), *tables)
 
 
 def _isotonic(gamma_q16: int, breakpoints: int, seed: int) -> MapIsotonic:
@@ -1876,7 +1883,7 @@ C_CASES: list[Case] = [
     Exp("all", 470),
     Mahalanobis("plain", 242),
     Mahalanobis("low_rank", 243, channels=31, rank=7),
-    Mahalanobis("length_1", 244, channels=1, rank=1, classes=1),
+    Mahalanobis("length_1", 244, channels=1, rank=1, classes=2),
     Mahalanobis("many_channels", 245, channels=1280, rank=16, classes=3, reach=0.2),
     Mahalanobis("saturates", 246, reach=1e7),
     Mahalanobis("row_limit", 247, channels=516, rank=5, reach=1e7, full=True),
@@ -1926,6 +1933,17 @@ C_CASES: list[Case] = [
             offsets=((1000, 9000), (-3000, -14000), (0, 20000)),
         ),
     ),
+    Map(
+        "evidence",
+        296,
+        _class_gated(
+            *(-30000, 25000, 15000, (23000, 20000, 109000), (55000, -9000, 218000)),
+            offsets=((1000, 9000), (-3000, -14000), (0, 20000)),
+            also=(40000, 90000),
+        ),
+    ),
+    Map("no_taps", 297, _class_gated(0, 40000, 9000, offsets=((5, 0), (-9, 1)), also=(9, -7))),
+    Map("no_inputs", 298, _class_gated(0, 40000, 9000, offsets=((5000, 0), (-9000, 100)))),
     Map("one_class", 291, _class_gated(0, 65536, 0, (900, 0, 65536), offsets=((0, 0),))),
     Map(
         "negative",
@@ -1939,6 +1957,7 @@ C_CASES: list[Case] = [
             *(INT32.max, INT32.min, INT32.min),
             *[(INT32.max, INT32.min, INT32.max)] * 5,
             offsets=((INT32.max, INT32.min), (INT32.min, INT32.max)),
+            also=(INT32.min, INT32.max),
         ),
     ),
     Map(
@@ -1948,6 +1967,7 @@ C_CASES: list[Case] = [
             *(INT32.min, INT32.max, INT32.max),
             *[(INT32.min, INT32.min, INT32.min)] * 5,
             offsets=((INT32.max, INT32.min), (INT32.min, INT32.max)),
+            also=(INT32.min, INT32.max),
         ),
     ),
     Map("plain", 273, MapLogistic(-300000, 5200, 141000)),

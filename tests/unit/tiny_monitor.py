@@ -24,13 +24,13 @@ from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
-from snapcli.monitor.body import Body, TapTensors
+from snapcli.monitor.body import Body, ClassDistance, TapTensors
 from snapcli.monitor.decision import ONE_Q16, Decision, DeviceMap, Gated
 from snapcli.monitor.distance import quantize_mahalanobis
-from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.monitor import Monitor, trimmed
 from snapcli.monitor.pooled import pooled_sums
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.score.maps import SCORE, THIRD, tap_input
+from snapcli.score.maps import OWN, SCORE, THIRD, tap_input
 
 from ..golden import tflite_op as op
 
@@ -65,10 +65,14 @@ def class_gated_map(
     familiar_q16: int,
     *taps: tuple[int, int, int],
     tables: tuple[tuple[int, int], ...],
+    also: tuple[int, ...] = (),
 ) -> fx.MapClassGated:
-    """taps: (slope, theta, inverse cap) each; tables: the two offsets of each class."""
+    """taps: (slope, theta, inverse cap) each; tables: the two offsets of each class; also: slopes
+    of the two distances, for evidence."""
     gates, offsets = (np.array(rows, np.int32).T.copy() for rows in (taps, tables))
-    return fx.MapClassGated(b0_q16, b2_q16, familiar_q16, *gates, *offsets)
+    return fx.MapClassGated(
+        b0_q16, b2_q16, familiar_q16, *gates, np.array(also, np.int32), *offsets
+    )
 
 
 _SCORE_GATE = (SCORE, 90000, -5000)
@@ -86,12 +90,24 @@ MAPS: dict[str, DeviceMap] = {
         *(-30000, 30000, 20000, (50000, -9000, 100000), (70000, -5000, 130000)),
         tables=((5000, 20000), (-9000, -3000), (0, 0), (12000, -20000), (-7000, 40000)),
     ),
+    "evidence": class_gated_map(
+        *(-30000, 30000, 20000, (50000, -9000, 100000), (70000, -5000, 130000)),
+        tables=((5000, 20000), (-9000, -3000), (0, 0), (12000, -20000), (-7000, 40000)),
+        also=(30000, 80000),
+    ),
     "logistic": fx.MapLogistic(-120000, 60000, 70000),
     "isotonic": fx.MapIsotonic(
         30000,
         np.array([40000, 52000, 60000, 66000], np.uint32),
         np.array([7, 9000, 21000, 40000, 65530], np.uint32),
     ),
+}
+# Maps that read distances, and F by whether there are any.
+_MEASURED = (MAHALANOBIS, "evidence")
+FOREIGN_BY_DISTANCE = gated_map(-20000, 9000, (OWN, 50000, -700000))
+FOREIGN = {
+    False: gated_map(-40000, 8000, (SCORE, 40000, -786432)),
+    True: gated_map(-40000, 8000, (SCORE, 40000, -786432), (OWN, 25000, -786432)),
 }
 
 
@@ -195,20 +211,41 @@ def tiny_body(head: str = "gaussian") -> Body:
 
 
 @cache
-def body_with_distance() -> Body:
+def body_with_distance(head: str = "gaussian") -> Body:
     """Its classes are those that the network itself sees."""
-    body = tiny_body()
+    body = tiny_body(head)
     x, tensor = random_inputs(200, seed=1), body.graph.tensors[TAPS[-1].after]
     sums = pooled_sums(tensor, body.graph.run(x, {tensor.name})[tensor.name], body.statistics)
     pooled = sums.astype(np.float64) * (tensor.scale / tensor.positions)
-    fitted = fit_mahalanobis(pooled, body.run(x).predicted.astype(np.int64))
-    return replace(body, distance=quantize_mahalanobis(fitted, tensor))
+    fitted = fit_mahalanobis(pooled, body.run(x).predicted.astype(np.int64), CLASSES)
+    return replace(body, distance=ClassDistance(tensor.name, quantize_mahalanobis(fitted, tensor)))
 
 
 def tiny_monitor(kind: str = "gated", head: str = "gaussian") -> Monitor:
     """Abstains on about half of random inputs."""
     third = kind if kind in THIRD_INPUTS else NO_THIRD
-    body = body_with_distance() if third == MAHALANOBIS else tiny_body(head)
-    decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0, third)
-    uncertainty = Monitor(body, decision).run(random_inputs(200, seed=2)).uncertainty_q16
-    return Monitor(body, replace(decision, threshold_q16=int(np.median(uncertainty))))
+    body = body_with_distance() if kind in _MEASURED else tiny_body(head)
+    foreign = FOREIGN[kind in _MEASURED]
+    decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0, foreign, 0, third)
+    return _half_refused(Monitor(body, decision))
+
+
+def headless_monitor(kind: str = "evidence") -> Monitor:
+    """kind: temperature, class-gated or evidence, without a head."""
+    device_map, body = MAPS[kind], body_with_distance().without_taps()
+    if isinstance(device_map, fx.MapClassGated):
+        nothing = np.zeros(0, np.int32)
+        device_map = replace(
+            device_map, slope_q16=nothing, theta_q16=nothing, inverse_cap_q16=nothing
+        )
+    foreign = FOREIGN_BY_DISTANCE if kind == "evidence" else gated_map(0, ONE_Q16)
+    decision = Decision((), 1.7, 40000, device_map, 0, foreign, 0)
+    return _half_refused(Monitor(trimmed(body, decision), decision))
+
+
+def _half_refused(monitor: Monitor) -> Monitor:
+    """With thresholds at the medians of random inputs."""
+    scores = monitor.run(random_inputs(200, seed=2))
+    threshold, foreign = (int(np.median(q)) for q in (scores.uncertainty_q16, scores.foreign_q16))
+    decision = replace(monitor.decision, threshold_q16=threshold, foreign_threshold_q16=foreign)
+    return Monitor(monitor.body, decision)

@@ -353,8 +353,8 @@ uint32_t snapuq_energy_mixture_q16(const struct snapuq_energy_mixture *energy,
                                    const int32_t *u_q12, const uint16_t *inverse_sigma_q9,
                                    int32_t channels, const int16_t *latent);
 
-/* Distance of a pooled activation to the nearest class, in the metric of the
- * covariance that classes share. The sizes of the entries of a row of whitening
+/* Distances of a pooled activation to classes, in the metric of the
+ * covariance that they share. The sizes of the entries of a row of whitening
  * sum to at most 65535. */
 struct snapuq_mahalanobis_s8 {
     int32_t channels, rank, classes;
@@ -368,9 +368,15 @@ struct snapuq_mahalanobis_s8 {
 /* int16 elements of scratch that snapuq_mahalanobis_s8 needs. */
 #define SNAPUQ_MAHALANOBIS_SCRATCH(channels, rank) ((channels) + (rank))
 
-/* Squared distance / rank, Q16, saturated to INT32_MAX. */
-uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const int32_t *sum,
-                               int16_t *scratch);
+/* To the answered class and to the nearest other: squared distance / rank, Q16, saturated to
+ * INT32_MAX. */
+struct snapuq_distances {
+    uint32_t own_q16, next_q16;
+};
+
+struct snapuq_distances snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head,
+                                              const int32_t *sum, int32_t answer,
+                                              int16_t *scratch);
 
 /* S = sum_l weight_q16[l] * surprisal_q16[l], rounded; weights sum to 65536. */
 uint32_t snapuq_score_q16(const uint32_t *surprisal_q16, const uint32_t *weight_q16, int32_t taps);
@@ -440,20 +446,22 @@ uint32_t snapuq_map_gated_q16(const struct snapuq_map_gated *map, const int32_t 
                               int32_t error_logit_q16);
 
 /* U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum_j slope_j g_j + offset[answer] +
- * strange_offset[answer] o), g_j = max(0, x_j - theta_j), o = min(1, max_j g_j inverse_cap_j),
- * l the error logit. o says how strange the input is. */
+ * strange_offset[answer] o) + sum_k also_k y_k, g_j = max(0, x_j - theta_j),
+ * o = min(1, max_j g_j inverse_cap_j), l the error logit. o says how strange the input is. */
 struct snapuq_map_class_gated {
     int32_t b0_q16, b2_q16, familiar_q16;
-    int32_t taps;
+    int32_t taps, others;
     const int32_t *slope_q16;          /* [taps] */
     const int32_t *theta_q16;          /* [taps] */
     const int32_t *inverse_cap_q16;    /* [taps] */
+    const int32_t *also_q16;           /* [others] */
     const int32_t *offset_q16;         /* [classes] */
     const int32_t *strange_offset_q16; /* [classes] */
     const uint16_t *tail_q16;          /* [257] */
 };
 
-/* input_q16 [taps]; answer: the predicted class, an index of both tables */
+/* input_q16 [taps + others], x_j and then y_k; answer: the predicted class, an index of both
+ * tables */
 uint32_t snapuq_map_class_gated_q16(const struct snapuq_map_class_gated *map,
                                     const int32_t *input_q16, int32_t error_logit_q16,
                                     int32_t answer);

@@ -2,19 +2,21 @@
  * SPDX-License-Identifier: MIT */
 #include "snapuq_arith.h"
 
-/* Squared distance of z to a centre, Q20. */
-static uint64_t away_from(const int16_t *centre, const int16_t *z, int32_t rank)
+/* Squared distance of z to a centre, Q20, as Q16. */
+static uint32_t away_from(const int16_t *centre, const int16_t *z, int32_t rank)
 {
     uint64_t total_q20 = 0;
     for (int32_t j = 0; j < rank; ++j) {
         const int32_t away = z[j] - centre[j];
         total_q20 += (uint64_t)((int64_t)away * away);
     }
-    return total_q20;
+    const uint64_t distance_q16 = total_q20 >> 4;
+    return distance_q16 > INT32_MAX ? INT32_MAX : (uint32_t)distance_q16;
 }
 
-uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const int32_t *sum,
-                               int16_t *scratch)
+struct snapuq_distances snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head,
+                                              const int32_t *sum, int32_t answer,
+                                              int16_t *scratch)
 {
     int16_t *x = scratch, *z = scratch + head->channels;
 
@@ -34,13 +36,14 @@ uint32_t snapuq_mahalanobis_s8(const struct snapuq_mahalanobis_s8 *head, const i
         z[j] = (int16_t)snapuq_clamp(total, INT16_MIN, INT16_MAX);
     }
 
-    uint64_t nearest_q20 = UINT64_MAX;
+    struct snapuq_distances found = {0, INT32_MAX};
     for (int32_t k = 0; k < head->classes; ++k) {
-        const uint64_t away_q20 = away_from(head->centre + k * head->rank, z, head->rank);
-        if (away_q20 < nearest_q20) {
-            nearest_q20 = away_q20;
+        const uint32_t away_q16 = away_from(head->centre + k * head->rank, z, head->rank);
+        if (k == answer) {
+            found.own_q16 = away_q16;
+        } else if (away_q16 < found.next_q16) {
+            found.next_q16 = away_q16;
         }
     }
-    const uint64_t distance_q16 = nearest_q20 >> 4;
-    return distance_q16 > INT32_MAX ? INT32_MAX : (uint32_t)distance_q16;
+    return found;
 }

@@ -19,6 +19,9 @@ uint32_t snapuq_map_class_gated_q16(const struct snapuq_map_class_gated *map,
             t += snapuq_mul_q16(map->slope_q16[j], excess);
         }
     }
+    for (int32_t k = 0; k < map->others; ++k) {
+        t += snapuq_mul_q16(map->also_q16[k], input_q16[map->taps + k]);
+    }
     strange = strange > ONE_Q16 ? ONE_Q16 : strange;
     t += snapuq_mul_q16(map->familiar_q16, snapuq_mul_q16(sure, ONE_Q16 - strange));
     t += map->offset_q16[answer];

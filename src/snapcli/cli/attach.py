@@ -10,15 +10,18 @@ from snapcli.cli.flags import Given, about, takes
 from snapcli.cli.kernels import announce_fetch
 from snapcli.cli.options import RUNS, AsJson, CmsisNn, RunsDir
 from snapcli.cli.render import (
+    answers,
     by_severity,
     detection,
     figure,
+    foreign,
+    heads,
+    idle_heads,
     map,
     maps,
     notes,
     per_tap,
     percent,
-    silent,
     size,
     threshold,
 )
@@ -139,6 +142,7 @@ def show(report: "AttachReport") -> None:
     split = report.examples
     counted = "instructions" if report.cost_is_measured else "operations (estimated)"
     rows = [
+        *idle_heads(calibrated),
         ("model", f"{report.model}, {size(report.model_bytes)}, {report.macs:,} MAC"),
         (
             "ships",
@@ -152,16 +156,17 @@ def show(report: "AttachReport") -> None:
         ),
         ("accuracy, clean test", percent(report.accuracy)),
         *by_severity(calibrated.accuracy_by_severity, labelled),
-        ("taps", f"{', '.join(report.taps)}: {report.taps_reason}"),
+        ("taps", f"{', '.join(report.taps) or 'no heads'}: {report.taps_reason}"),
         (
             "heads add about",
             f"{size(report.flash_bytes)} flash, {percent(report.overhead)} {counted}",
         ),
         ("E[e] on clean dev, 1 fits", per_tap(report.mean_surprisal)),
         ("map", f"{map(calibrated.map)}. {calibrated.map_reason}"),
-        *silent(calibrated),
+        ("heads", heads(calibrated)),
         ("threshold", f"{threshold(calibrated.threshold)} (by {calibrated.threshold_rule})"),
         ("accepted of clean test", percent(calibrated.coverage_clean_test)),
+        *foreign(calibrated.foreign),
     ]
     console.pairs(f"attach: {report.run}", rows)
     console.table(
@@ -181,5 +186,6 @@ def show(report: "AttachReport") -> None:
     )
     maps("int8", calibrated.dev, calibrated.map["kind"], labelled)
     detection("int8", calibrated.detection, labelled)
+    answers("int8", calibrated.answers)
     for line in report.means:
         console.say(line)

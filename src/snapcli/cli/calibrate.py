@@ -10,16 +10,19 @@ from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.cli.render import (
+    answers,
     by_severity,
     controlled,
     detection,
     figure,
+    foreign,
+    heads,
+    idle_heads,
     map,
     maps,
     per_tap,
     percent,
     promised,
-    silent,
     threshold,
 )
 from snapcli.config import CalibrateOptions, override
@@ -112,20 +115,23 @@ def show(report: "CalibrateReport", numbers: str = "float") -> None:
     """numbers: what the figures are of, the float model or int8."""
     labelled = not math.isnan(report.test_accuracy)
     rows = [
+        *idle_heads(report),
         ("accuracy", percent(report.test_accuracy)),
         *by_severity(report.accuracy_by_severity, labelled),
         ("temperature", figure(report.temperature)),
         ("tap weights", per_tap(report.tap_weights)),
         ("map", f"{map(report.map)}. {report.map_reason}"),
-        *silent(report),
+        ("heads", heads(report)),
         ("threshold", f"{threshold(report.threshold)} (by {report.threshold_rule})"),
         ("accepted of clean test", percent(report.coverage_clean_test)),
+        *foreign(report.foreign),
         *controlled(report.controller),
     ]
     console.pairs(f"calibrate: {report.run}", rows)
     promised(report.promise, report.controller)
     maps(numbers, report.dev, report.map["kind"], labelled)
     detection(numbers, report.detection, labelled)
+    answers(numbers, report.answers)
 
 
 def show_push(report: "PushReport") -> None:

@@ -7,15 +7,18 @@ from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.cli.render import (
+    answers,
     by_severity,
     controlled,
     detection,
     figure,
+    foreign,
+    heads,
+    idle_heads,
     map,
     maps,
     percent,
     promised,
-    silent,
     size,
     threshold,
 )
@@ -54,6 +57,7 @@ def quantize(
 def show(report: "QuantizeReport") -> None:
     drift = report.drift
     rows = [
+        *idle_heads(report),
         ("model", f"{size(report.model_bytes)}, {report.macs:,} MAC"),
         (
             "accuracy float / int8",
@@ -64,12 +68,14 @@ def show(report: "QuantizeReport") -> None:
         ("Spearman of S, clean + corrupted", figure(drift.spearman_all)),
         ("Spearman of S, clean", figure(drift.spearman_clean)),
         ("map, refitted", f"{map(report.map)}. {report.map_reason}"),
-        *silent(report),
+        ("heads", heads(report)),
         ("threshold, refitted", threshold(report.threshold)),
         ("accepted of clean test", percent(report.coverage_clean_test)),
+        *foreign(report.foreign),
         *controlled(report.controller),
     ]
     console.pairs(f"quantize: {report.run}", rows)
     promised(report.promise, report.controller)
     maps("int8", report.dev, report.map["kind"])
     detection("int8", report.detection)
+    answers("int8", report.answers)

@@ -10,7 +10,8 @@ from snapcli.report.words import UNGRADED
 if TYPE_CHECKING:
     from snapcli.metrics.bootstrap import Interval
     from snapcli.metrics.detection import Detection, ErrorDetection
-    from snapcli.results.calibrate import ControllerReport, Figures
+    from snapcli.results.calibrate import ControllerReport, Figures, ForeignReport
+    from snapcli.score.by_answer import AnswerFigures
     from snapcli.score.calibration import DetectionReport
     from snapcli.score.promise import Promise
 
@@ -112,7 +113,7 @@ def detection(title: str, report: "DetectionReport", labelled: bool = True) -> N
     sets = list(report.ood)
     if not sets:
         return
-    rows = [(name, *(pair(report.ood[s][name]) for s in sets)) for name in report.errors]
+    rows = [(name, *(pair(report.ood[s][name]) for s in sets)) for name in report.ood[sets[0]]]
     console.table(
         f"{title}: finding foreign inputs, AUROC / AUPRC (positive: the foreign input)",
         ("score", *sets),
@@ -173,5 +174,57 @@ def map(fitted: "Mapping[str, Any]") -> str:
     return f"{fitted['kind']} (gates: {', '.join(gates)})" if gates else str(fitted["kind"])
 
 
-def silent(report: "Figures") -> list[tuple[str, str]]:
-    return [] if report.reads_surprise else [("heads", "idle: U does not depend on S")]
+def idle_heads(report: "Figures") -> list[tuple[str, str]]:
+    """Said first, where it is so."""
+    if not report.heads.idle:
+        return []
+    return [("HEADS IDLE", "U and F lose nothing without them: snap calibrate --taps none")]
+
+
+def heads(report: "Figures") -> str:
+    """What they are good for."""
+    found = report.heads
+    if not found.present:
+        return "none: U and F are made of logits and distances"
+    uses = ["errors"] if found.find_errors else []
+    uses += ["foreign inputs"] if found.find_foreign else []
+    gain = (
+        "" if math.isnan(found.gain) else f"; worth {found.gain:+.3f} on dev beyond a map without"
+    )
+    return f"find {' and '.join(uses) or 'nothing'}{gain}"
+
+
+def foreign(report: "ForeignReport") -> list[tuple[str, str]]:
+    """F: what it reads, and what its threshold finds."""
+    found = ", ".join(f"{name} {percent(share)}" for name, share in report.found.items())
+    rows = [
+        ("F reads", ", ".join(report.inputs)),
+        ("threshold of F", f"{threshold(report.threshold)} ({percent(report.share)} of clean dev)"),
+        ("called foreign, clean test", percent(report.clean_test)),
+    ]
+    return [*rows, ("called foreign", found)] if found else rows
+
+
+def answers(title: str, figures: "Sequence[AnswerFigures]") -> None:
+    """The error rate of each answer, and what its offsets are worth."""
+    if not figures:
+        return
+    console.table(
+        f"{title}: by answer, test data; AUROC of errors among the inputs of that answer",
+        ("answer", "share", "wrong", "offset", "if strange", "max-p.", "no offsets", "offsets"),
+        [
+            (
+                row.answer,
+                percent(row.share),
+                percent(row.wrong),
+                f"{row.offset:+.2f}",
+                f"{row.strange_offset:+.2f}",
+                *(figure(v) for v in (row.confidence, row.without_offsets, row.with_offsets)),
+            )
+            for row in figures
+        ],
+    )
+    console.say(
+        "Offsets assume that answers are right as often in the field as in dev data; "
+        "--no-class-offsets goes without."
+    )

@@ -3,14 +3,19 @@
 # ruff: noqa: F401 - these are the names that others import from here
 from snapcli.config.attach import AttachOptions
 from snapcli.config.calibrate import (
+    ALL_TAPS,
+    AUTO,
     ENERGY,
+    EVIDENCE,
     MAHALANOBIS,
     MAPS,
+    NO_TAPS,
     NO_THIRD,
     PROMISES,
     THIRD_INPUTS,
     THRESHOLDS,
     CalibrateOptions,
+    FitOptions,
 )
 from snapcli.config.device import (
     CMSIS_NN,

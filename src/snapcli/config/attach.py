@@ -48,7 +48,8 @@ class AttachOptions(StageOptions):
     )
     taps: tuple[str, ...] = option(
         ("auto",),
-        "auto, or tensors (see `snap inspect`) or pairs a:b, separated by commas.",
+        "auto; none, for a monitor of logits and distances alone; or tensors (see `snap "
+        "inspect`) or pairs a:b, separated by commas.",
         group=HEADS_GROUP,
     )
     ranks: tuple[int, ...] = ranks_option("32")

@@ -7,12 +7,17 @@ from snapcli.config.option import StageOptions, check_limits, option
 from snapcli.config.train import WEIGHTS
 from snapcli.errors import ConfigError
 
+AUTO, EVIDENCE = "auto", "evidence"
 MAPS = (
-    *("temperature", "gated", "gated-taps", "class-gated"),
+    *("temperature", "gated", "gated-taps", "class-gated", EVIDENCE),
     *("logistic", "logistic-s", "isotonic", "percentile"),
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
-_WITH_THIRD = ("auto", "gated", "gated-taps")
+_WITH_THIRD = (AUTO, "gated", "gated-taps")
+# Maps that work without heads, and those with a table of the answers.
+_WITHOUT_TAPS = (AUTO, "temperature", "class-gated", EVIDENCE)
+_WITH_OFFSETS = (AUTO, "class-gated", EVIDENCE)
+ALL_TAPS, NO_TAPS = TAPS = ("all", "none")
 # Rules of the threshold with the target that each has if none is given.
 THRESHOLDS = {
     "coverage": 0.9,
@@ -28,6 +33,14 @@ _MAP, _THRESHOLD, _CONTROLLER = "Score and map", "Threshold", "Controller"
 
 
 @dataclass(frozen=True)
+class FitOptions:
+    """How a map is fitted, whichever it is."""
+
+    balanced: bool = True
+    class_offsets: bool = True
+
+
+@dataclass(frozen=True)
 class CalibrateOptions(StageOptions):
     """The rules of the threshold: coverage keeps the target's share of clean dev data, budget
     lets at most that share of all dev data abstain, f1 and youden (which have no target) find
@@ -38,10 +51,22 @@ class CalibrateOptions(StageOptions):
 
     map: str = option(
         "auto",
-        "Map from S to U; auto takes one by dev data, class-gated and percentile have to be asked "
-        "for:",
-        one_of=("auto", *MAPS),
+        "Map from S to U; auto takes one by dev data, percentile has to be asked for:",
+        one_of=(AUTO, *MAPS),
         group=_MAP,
+    )
+    taps: str = option(
+        ALL_TAPS,
+        "Heads of the monitor; none: U and F are made of logits and distances alone:",
+        one_of=TAPS,
+        group=_MAP,
+    )
+    class_offsets: bool = option(
+        True,
+        "Let class-gated and evidence know which answers are wrong more often, or not: it assumes "
+        "that answers are mixed in the field as in dev data.",
+        group=_MAP,
+        flag="--class-offsets/--no-class-offsets",
     )
     third: str = option(
         NO_THIRD,
@@ -78,6 +103,12 @@ class CalibrateOptions(StageOptions):
         group=_THRESHOLD,
         shown=", ".join(f"{rule} {share:g}" for rule, share in THRESHOLDS.items() if share),
     )
+    foreign: float = option(
+        0.01,
+        "Share of clean inputs that may be called foreign.",
+        limits=(0.0, 1.0),
+        group=_THRESHOLD,
+    )
     limit: int = option(
         1000,
         "Most examples to score of each corrupted condition and each OOD set.",
@@ -108,6 +139,16 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
                 "Take the map gated or gated-taps, or auto.",
             )
+        if self.taps == NO_TAPS and self.map not in _WITHOUT_TAPS:
+            raise ConfigError(
+                f"calibrate.taps is 'none', but the map {self.map} reads the heads",
+                f"Take one of {', '.join(_WITHOUT_TAPS)}.",
+            )
+        if not self.class_offsets and self.map not in _WITH_OFFSETS:
+            raise ConfigError(
+                f"calibrate.class_offsets is off, but the map {self.map} has none anyway",
+                "Leave --no-class-offsets out.",
+            )
         if self.target and not THRESHOLDS[self.threshold]:
             raise ConfigError(
                 f"the threshold {self.threshold} takes no target", "Leave calibrate.target out."
@@ -117,9 +158,20 @@ class CalibrateOptions(StageOptions):
             check_limits(name, self.target, (1e-4, 0.99))
 
     def with_map(self, kind: str) -> "CalibrateOptions":
-        """As these but for the map; one that takes no third input has none."""
+        """As these but for the map; what that does not take is left out."""
         third = self.third if kind in _WITH_THIRD else NO_THIRD
-        return replace(self, map=kind, third=third)
+        taps = self.taps if kind in _WITHOUT_TAPS else ALL_TAPS
+        offsets = self.class_offsets or kind not in _WITH_OFFSETS
+        return replace(self, map=kind, third=third, taps=taps, class_offsets=offsets)
+
+    @property
+    def fit(self) -> FitOptions:
+        return FitOptions(self.balanced, self.class_offsets)
+
+    @property
+    def wants_distances(self) -> bool:
+        """Whether a map of these options may read distances to the classes."""
+        return self.third == MAHALANOBIS or self.map in (AUTO, EVIDENCE)
 
     @property
     def promises(self) -> bool:

@@ -6,8 +6,8 @@ from snapcli.emit.header import PROBABILITY
 from snapcli.fixedpoint import MapClassGated, MapIsotonic, MapLogistic, probability_step_q24
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
-from snapcli.monitor.settings import map_fields
-from snapcli.score.maps import THIRD, tap_input, tap_of
+from snapcli.monitor.settings import FOREIGN_PREFIX, map_fields
+from snapcli.score.maps import OWN, THIRD, tap_input, tap_of
 
 _ARGMAX = "snapuq_argmax_s8"
 # For a caller that has none of its own.
@@ -30,16 +30,82 @@ def classify(logits: str) -> list[str]:
 
 
 def decide(monitor: Monitor, logits: str) -> list[str]:
-    """S, U and the decision into the result, by the settings."""
+    """S, U, F and the decisions into the result, by the settings."""
+    decision = monitor.decision
+    values = _Values(monitor, logits)
+    uncertainty = _uncertainty(monitor, values)
+    foreign = _gated("foreign", decision.foreign, values, "foreign")
     return [
         "    const struct snapuq_confidence confidence = {",
         "        SNAP_MODEL_CLASSES, settings->step_q16, settings->exp_q15};",
-        *_map(monitor),
+        *_score(monitor),
+        *values.lines,
+        *_map("map", decision.map, ""),
+        *uncertainty,
+        "    result->abstain = result->uncertainty_q16 >= settings->threshold_q16;",
+        *_map("foreign", decision.foreign, FOREIGN_PREFIX),
+        *foreign,
+        "    result->foreign = result->foreign_q16 >= settings->foreign_threshold_q16;",
+    ]
+
+
+def _score(monitor: Monitor) -> list[str]:
+    if not monitor.body.taps:
+        return ["    result->score_q16 = 0;"]
+    return [
         "    result->score_q16 =",
         "        snapuq_score_q16(result->surprisal_q16, settings->weight_q16, SNAP_MODEL_TAPS);",
-        *_uncertainty(monitor, logits),
-        "    result->abstain = result->uncertainty_q16 >= settings->threshold_q16;",
     ]
+
+
+class _Values:
+    """What maps read, as constants of C, each computed once and only where it is read."""
+
+    def __init__(self, monitor: Monitor, logits: str) -> None:
+        self._third = monitor.decision.third
+        self._of_logits = f"&confidence, {logits}, result->predicted"
+        self._computed: dict[str, str] = {}
+
+    @property
+    def lines(self) -> list[str]:
+        return [
+            f"    const int32_t {name} =\n        {value};"
+            for name, value in self._computed.items()
+        ]
+
+    def error_logit(self) -> str:
+        return self._named(
+            "error_logit_q16", f"snapuq_error_logit_q16({self._of_logits}, {luts.LOG2})"
+        )
+
+    def doubt(self) -> str:
+        return f"snapuq_doubt_q16({self._of_logits}, settings->alpha_q16)"
+
+    def of(self, gate: str) -> str:
+        """gate: a name of score.maps.Gate.input."""
+        if gate == THIRD:
+            energy = f"snapuq_free_energy_q16({self._of_logits}, {luts.LOG2})"
+            nearest = _ln(f"{distance.OWN} < {distance.NEXT} ? {distance.OWN} : {distance.NEXT}")
+            return self._named("third_q16", nearest if self._third == MAHALANOBIS else energy)
+        if gate == OWN:
+            return self._named("own_q16", _ln(distance.OWN))
+        tap = tap_of(gate)
+        if tap is None:
+            return self._named("ln_score_q16", _ln("result->score_q16"))
+        return self._named(f"ln_surprisal_{tap}_q16", _ln(f"result->surprisal_q16[{tap}]"))
+
+    def ratio(self) -> str:
+        """Of the distances to the answered and to the next class."""
+        following = self._named("next_q16", _ln(distance.NEXT))
+        return f"{self.of(OWN)} - {following}"
+
+    def _named(self, name: str, value: str) -> str:
+        self._computed[name] = value
+        return name
+
+
+def _ln(value: str) -> str:
+    return f"snapuq_ln_of_q16({value}, {luts.LOG2})"
 
 
 def emit_probability(monitor: Monitor) -> str:
@@ -51,18 +117,18 @@ def emit_probability(monitor: Monitor) -> str:
     )
 
 
-def _map(monitor: Monitor) -> list[str]:
-    """The parameters of the map, from the settings."""
-    device_map = monitor.decision.map
-    values = {field.name: f"settings->{field.name}" for field in map_fields(device_map)}
+def _map(name: str, device_map: DeviceMap, prefix: str) -> list[str]:
+    """The parameters of the map, from the settings, where their names have the prefix."""
+    values = {field.name: f"settings->{prefix}{field.name}" for field in map_fields(device_map)}
     if isinstance(device_map, Gated):
         values["gates"] = str(len(device_map.inputs))
     if isinstance(device_map, MapClassGated):
         values["taps"] = "SNAP_MODEL_TAPS"
+        values["others"] = str(len(device_map.also_q16))
     if not isinstance(device_map, MapIsotonic):
         values["tail_q16"] = luts.TAIL
     lines = [f"        .{name} = {value}," for name, value in values.items()]
-    return [f"    const struct snapuq_map_{_kind(device_map)} map = {{", *lines, "    };"]
+    return [f"    const struct snapuq_map_{_kind(device_map)} {name} = {{", *lines, "    };"]
 
 
 def _kind(device_map: DeviceMap) -> str:
@@ -77,34 +143,38 @@ def _map_function(device_map: DeviceMap) -> str:
     return f"snapuq_map_{_kind(device_map)}_q16"
 
 
-def _uncertainty(monitor: Monitor, logits: str) -> list[str]:
-    decision = monitor.decision
-    function = _map_function(decision.map)
-    of_logits = f"&confidence, {logits}, result->predicted"
-    if not isinstance(decision.map, Gated | MapClassGated):
+def _uncertainty(monitor: Monitor, values: _Values) -> list[str]:
+    device_map = monitor.decision.map
+    if isinstance(device_map, Gated):
+        return _gated("map", device_map, values, "uncertainty")
+    function = _map_function(device_map)
+    if isinstance(device_map, MapClassGated):
+        inputs = [values.of(tap_input(i)) for i in range(len(monitor.body.taps))]
+        if len(device_map.also_q16):
+            inputs += [values.of(OWN), values.ratio()]
         return [
+            *_inputs("map_input", inputs),
             "    result->uncertainty_q16 =",
-            f"        {function}(&map, result->score_q16,",
-            f"            snapuq_doubt_q16({of_logits}, settings->alpha_q16));",
+            f"        {function}(&map, {'map_input' if inputs else '0'}, {values.error_logit()},",
+            "            result->predicted);",
         ]
-    if isinstance(decision.map, Gated):
-        names, answer = decision.map.inputs, ""
-    else:
-        names = tuple(tap_input(i) for i in range(len(monitor.body.taps)))
-        answer = ", result->predicted"
-    inputs = [_gate_input(name, decision.third, of_logits) for name in names]
-    lines = ["    const int32_t input_q16[] = {", *(f"        {x}," for x in inputs), "    };"]
     return [
-        *(lines if inputs else []),
         "    result->uncertainty_q16 =",
-        f"        {function}(&map, {'input_q16' if inputs else '0'},",
-        f"            snapuq_error_logit_q16({of_logits}, {luts.LOG2}){answer});",
+        f"        {function}(&map, result->score_q16,",
+        f"            {values.doubt()});",
     ]
 
 
-def _gate_input(name: str, third: str, of_logits: str) -> str:
-    if name == THIRD and third != MAHALANOBIS:
-        return f"snapuq_free_energy_q16({of_logits}, {luts.LOG2})"
-    tap = tap_of(name)
-    value = "result->score_q16" if tap is None else f"result->surprisal_q16[{tap}]"
-    return f"snapuq_ln_of_q16({distance.RESULT if name == THIRD else value}, {luts.LOG2})"
+def _gated(name: str, device_map: Gated, values: _Values, result: str) -> list[str]:
+    inputs = [values.of(gate) for gate in device_map.inputs]
+    given = f"{name}_input" if inputs else "0"
+    return [
+        *_inputs(f"{name}_input", inputs),
+        f"    result->{result}_q16 =",
+        f"        {_map_function(device_map)}(&{name}, {given}, {values.error_logit()});",
+    ]
+
+
+def _inputs(name: str, inputs: list[str]) -> list[str]:
+    lines = [f"    const int32_t {name}[] = {{", *(f"        {x}," for x in inputs), "    };"]
+    return lines if inputs else []

@@ -1,18 +1,21 @@
-"""The distance to the nearest class as C; every kernel set takes the portable kernel."""
+"""The distances to the answered and the next class as C, by the portable kernel of every set."""
 
 from snapcli.emit.lowering import Lowered
 from snapcli.emit.steps import DISTANCE_SCRATCH
 from snapcli.emit.text import constant_bytes, struct
 from snapcli.fixedpoint import MahalanobisS8
 
-NAME, RESULT = "distance", "distance_q16"
+NAME, RESULT = "distance", "distances"
+TYPE = "struct snapuq_distances"
+OWN, NEXT = f"{RESULT}.own_q16", f"{RESULT}.next_q16"
 
 
-def lower_distance(head: MahalanobisS8, total: str) -> Lowered:
-    """total: the pointer to the pooled sums."""
+def lower_distance(head: MahalanobisS8, total: str, answer: str) -> Lowered:
+    """total: the pointer to the pooled sums; answer: an expression."""
+    given = f"&{NAME}, {total}, {answer}, {DISTANCE_SCRATCH}"
     return Lowered(
         definitions=struct(head, NAME, {}),
-        call=f"{RESULT} = snapuq_mahalanobis_s8(&{NAME}, {total}, {DISTANCE_SCRATCH});",
+        call=f"{RESULT} =\n        snapuq_mahalanobis_s8({given});",
         constant_bytes=constant_bytes(head),
         scratch_bytes=2 * (head.channels + head.rank),
         slack=(None,),

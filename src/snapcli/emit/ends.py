@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import MEAN
+from snapcli.emit.distance import TYPE
 from snapcli.emit.text import array, struct
 from snapcli.graph.graph import Tensor
 from snapcli.monitor.pooled import pooled_sums
@@ -147,12 +148,15 @@ def distance_end(logits: Tensor, tapped: Tensor, head: fx.MahalanobisS8) -> End:
         f"int16_t *const work = (int16_t *)(sum + {tapped.channels});",
         f"snapuq_pool_sum_s8(tapped, {sums});",
         _ANSWER.format(logits="logits", classes=logits.size_bytes),
-        f"scored->score_q16 = (int32_t)snapuq_mahalanobis_s8(&{_DISTANCE}, sum, work);",
+        f"const {TYPE} d =\n"
+        f"        snapuq_mahalanobis_s8(&{_DISTANCE}, sum, scored->predicted, work);",
+        "scored->score_q16 = (int32_t)(d.own_q16 < d.next_q16 ? d.own_q16 : d.next_q16);",
     )
 
     def reference(values: Values) -> Scored:
-        distance = fx.mahalanobis_s8(head, pooled_sums(tapped, values["tapped"], MEAN))
-        return fx.argmax_s8(values["logits"].reshape(-1, logits.size_bytes)), _signed(distance)
+        answer = fx.argmax_s8(values["logits"].reshape(-1, logits.size_bytes))
+        sums = pooled_sums(tapped, values["tapped"], MEAN)
+        return answer, _signed(fx.mahalanobis_s8(head, sums, answer).min(axis=-1))
 
     scratch_bytes = 4 * tapped.channels + 2 * (head.channels + head.rank)
     definitions = struct(head, _DISTANCE, {})

@@ -20,7 +20,7 @@ def emit_golden(monitor: Monitor, inputs: np.ndarray) -> str:
         for image in inputs.reshape(len(inputs), -1)
     )
     answers = "".join(
-        f"    {{{p}, {{{', '.join(f'{v}u' for v in e)}}}, {{{', '.join(map(str, z))}}}}},\n"
+        f"    {{{p}, {{{', '.join(f'{v}u' for v in e) or '0u'}}}, {{{', '.join(map(str, z))}}}}},\n"
         for p, e, z in zip(expected.predicted, expected.surprisal_q16, expected.logits, strict=True)
     )
     return f"""{GENERATED}#ifndef SNAP_GOLDEN_H
@@ -35,7 +35,7 @@ static const int8_t snap_golden_input[SNAP_GOLDEN_COUNT][SNAP_MODEL_INPUT_BYTES]
 
 static const struct {{
     int32_t predicted;
-    uint32_t surprisal_q16[{expected.surprisal_q16.shape[1]}];
+    uint32_t surprisal_q16[{max(1, expected.surprisal_q16.shape[1])}];
     int8_t logits[SNAP_MODEL_CLASSES];
 }} snap_golden_expected[SNAP_GOLDEN_COUNT] = {{
 {answers}}};

@@ -37,8 +37,9 @@ _RESULT = """struct snap_model_result {
     uint32_t uncertainty_q16; /* U, 65536 = 1: the probability of an error, or without labels
                                  the share of clean inputs with a smaller S */
     int32_t abstain;          /* U >= the settings' threshold_q16 */
-    uint32_t surprisal_q16[%s];
-    int8_t logits[SNAP_MODEL_CLASSES];
+    uint32_t foreign_q16;     /* F: the share of clean inputs that are less strange, 65536 = 1 */
+    int32_t foreign;          /* F >= the settings' foreign_threshold_q16 */
+%s    int8_t logits[SNAP_MODEL_CLASSES];
 };"""
 STREAM_FACE = f"""\
 /* A stream of inputs: with a budget controller in the settings its threshold follows the budget,
@@ -67,13 +68,21 @@ def emit_header(
         lines += quantization("SNAP_MODEL_LOGITS", logits)
     lines.append(f"#define SNAP_MODEL_ARENA_BYTES {program.full.arena_bytes}")
     lines += [ALIGN, *access(program), ""]
-    lines += [result_struct(), "", monitor_face(settings)] if settings else [_PLAIN_FACE]
+    if monitor and settings:
+        lines += [result_struct(of_taps(monitor)), "", monitor_face(settings)]
+    else:
+        lines.append(_PLAIN_FACE)
     return guarded("SNAP_MODEL_H", lines)
 
 
-def result_struct(taps: str = "SNAP_MODEL_TAPS") -> str:
-    """taps: how many surprisals it has room for, in C."""
-    return _RESULT % taps
+def result_struct(taps: str) -> str:
+    """taps: how many surprisals it has room for, in C; none if it is empty."""
+    return _RESULT % (f"    uint32_t surprisal_q16[{taps}];\n" if taps else "")
+
+
+def of_taps(monitor: Monitor) -> str:
+    """How many surprisals there are, in C; C has no arrays of nothing."""
+    return "SNAP_MODEL_TAPS" if monitor.body.taps else ""
 
 
 def access(program: Program) -> list[str]:

@@ -180,7 +180,7 @@ def _trace(index: int, step: Step, program: Program) -> str:
         values = sum_buffer(program.pointers[step.tensor])
         size = 4 * step.length
     elif isinstance(step, DistanceStep):
-        values, size = f"&{distance.RESULT}", 4
+        values, size = f"&{distance.RESULT}", 8
     else:
         values, size = f"&result->surprisal_q16[{step.index}]", 4
     return f"snap_model_trace({index}, {values}, {size});"

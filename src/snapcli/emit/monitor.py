@@ -53,7 +53,7 @@ def monitor_pointers(program: Program) -> list[str]:
         elif isinstance(step, DistanceStep):
             scratch = DISTANCE_SCRATCH
             lines.append(pointer("int16_t", "const ", scratch, offsets[scratch]))
-            lines.append(f"    uint32_t {distance.RESULT};")
+            lines.append(f"    {distance.TYPE} {distance.RESULT};")
     return lines
 
 

@@ -123,6 +123,8 @@ def _profile(program: Program, monitor: Monitor) -> str:
         "    result->score_q16 = 0;",
         "    result->uncertainty_q16 = 0;",
         "    result->abstain = 0;",
+        "    result->foreign_q16 = 0;",
+        "    result->foreign = 0;",
         "#else",
         *DEFAULT_SETTINGS,
         *decide(monitor, logits),

@@ -30,7 +30,7 @@ class Program:
     """graph: as it is computed, layers fused. results: tensors that the caller reads at the end.
 
     pointers: the C expression of each tensor's first element. lowered is by layer name, heads
-    by tap, distance what a map's third input needs. plain is the plan without the monitor's
+    by tap, distance what maps read of it. plain is the plan without the monitor's
     buffers, full the one with them.
     """
 
@@ -82,7 +82,8 @@ def build_monitor(body: Body, kernels: KernelSet) -> Program:
     """What comes behind the layers alone: all tensors that it reads are inputs, which the caller
     has elsewhere, so that the arena is that of the monitor's own buffers."""
     # The logits first: no head has to wait then, and a sum dies with its last head.
-    sides = (name for tap in body.taps for name in (tap.before, tap.after))
+    sides = [name for tap in body.taps for name in (tap.before, tap.after)]
+    sides += [body.distance.tensor] if body.distance else []
     names = tuple(dict.fromkeys((body.logits_tensor, *sides)))
     tensors = {name: body.graph.tensors[name] for name in names}
     graph = Graph(tensors, (), names, {"logits": body.logits_tensor}, {})
@@ -159,11 +160,17 @@ def _monitor_parts(
     heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers))
     if body.distance is None:
         return heads, None
-    return heads, lower_distance(body.distance, sum_buffer(pointers[body.taps[-1].after]))
+    total = sum_buffer(pointers[body.distance.tensor])
+    return heads, lower_distance(body.distance.parameters, total, _answer(body, pointers))
+
+
+def _answer(body: Body, pointers: dict[str, str]) -> str:
+    """The predicted class, for what needs it before the end."""
+    return f"snapuq_argmax_s8({pointers[body.logits_tensor]}, SNAP_MODEL_CLASSES)"
 
 
 def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
-    predicted = f"snapuq_argmax_s8({pointers[body.logits_tensor]}, SNAP_MODEL_CLASSES)"
+    predicted = _answer(body, pointers)
     sites = []
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         before, after = pointers[tap.before], pointers[tap.after]

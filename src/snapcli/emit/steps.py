@@ -62,9 +62,10 @@ class HeadStep:
 
 @dataclass(frozen=True)
 class DistanceStep:
-    """The distance of a pooled tensor to the nearest class."""
+    """The distances of a pooled tensor to the classes, as soon as the logits are there, too."""
 
     tensor: str
+    logits: str
 
     @property
     def label(self) -> str:
@@ -94,7 +95,9 @@ def order(
     graph: Graph, layers: Sequence[Layer], body: Body | None, moves: Collection[str]
 ) -> list[Step]:
     """moves: tensors that move when they are complete."""
-    waiting = _heads(graph, body) if body else []
+    waiting: list[tuple[Step, set[str]]] = []
+    if body:
+        waiting = [*_heads(graph, body), *_distance(graph, body)]
     steps: list[Step] = []
     done: set[str] = set()
 
@@ -103,8 +106,6 @@ def order(
         done.add(tensor)
         if body and tensor in body.tapped:
             steps.append(SumStep(tensor, body.pooled_length(tensor)))
-            if body.distance and tensor == body.taps[-1].after:
-                steps.append(DistanceStep(tensor))
         ready = [step for step, needs in waiting if needs <= done]
         waiting[:] = [(step, needs) for step, needs in waiting if step not in ready]
         steps.extend(ready)
@@ -119,9 +120,17 @@ def order(
     return steps
 
 
-def _heads(graph: Graph, body: Body) -> list[tuple[HeadStep, set[str]]]:
+def _distance(graph: Graph, body: Body) -> list[tuple[Step, set[str]]]:
+    """The distances, with the tensors that must be complete before them."""
+    if not body.distance:
+        return []
+    tensor, logits = body.distance.tensor, graph.stored(body.logits_tensor)
+    return [(DistanceStep(tensor, logits), {tensor, logits})]
+
+
+def _heads(graph: Graph, body: Body) -> list[tuple[Step, set[str]]]:
     """Each head with the tensors that must be complete before it."""
-    waiting: list[tuple[HeadStep, set[str]]] = []
+    waiting: list[tuple[Step, set[str]]] = []
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
         by_class = head.residual.class_mean.size > 0
         logits = graph.stored(body.logits_tensor) if by_class else None
@@ -137,7 +146,7 @@ def classifier_start(steps: list[Step]) -> int:
         (
             i
             for i, step in enumerate(steps)
-            if isinstance(step, SumStep | DistanceStep)
+            if isinstance(step, SumStep)
             or (isinstance(step, HeadStep) and step.logits is None)
             or (isinstance(step, LayerStep) and isinstance(step.layer.kernel, ConvS8 | ConvAddS8))
         ),
@@ -222,6 +231,7 @@ def lives(
             create(DISTANCE_SCRATCH, distance.scratch_bytes, i)
             monitor.add(DISTANCE_SCRATCH)
             dies[sum_buffer(step.tensor)] = i
+            dies[place[step.logits]] = i
         else:
             for buffer in heads[step.index].buffers:
                 create(buffer.name, buffer.size_bytes, i)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit.decision import DEFAULT_SETTINGS, classify, decide, emit_probability
-from snapcli.emit.header import STREAM_FACE, guarded, result_struct, settings_face
+from snapcli.emit.header import STREAM_FACE, guarded, of_taps, result_struct, settings_face
 from snapcli.emit.monitor import (
     monitor_bytes,
     monitor_calls,
@@ -162,7 +162,7 @@ def _header(program: Program, monitor: Monitor, model_id: str) -> str:
         "};",
         "extern const struct snap_monitor_tensor snap_monitor_tensors[SNAP_MONITOR_TENSORS];",
         "",
-        result_struct(),
+        result_struct(of_taps(monitor)),
         "",
         settings_face(emit_struct(monitor)),
         "",

@@ -1,4 +1,4 @@
-"""Distance to the nearest class (SPEC 1.4) <-> snapuq_mahalanobis_s8.c."""
+"""Distances to the answered and the next class (SPEC 1.4) <-> snapuq_mahalanobis_s8.c."""
 
 from dataclasses import dataclass
 
@@ -28,10 +28,13 @@ class MahalanobisS8:
     centre: NDArray[np.int16]
 
 
-def mahalanobis_s8(head: MahalanobisS8, total: NDArray[np.int32]) -> NDArray[np.uint32]:
-    """Squared distance to the nearest centre / rank, Q16, at most 2^31 - 1.
+def mahalanobis_s8(
+    head: MahalanobisS8, total: NDArray[np.int32], answer: NDArray[np.int32]
+) -> NDArray[np.uint32]:
+    """Squared distance / rank to the centre of the answer and to the nearest other, Q16, at most
+    2^31 - 1.
 
-    total int32 [N, channels], the pooled sums -> uint32 [N].
+    total int32 [N, channels], the pooled sums; answer int32 [N] in [0, classes) -> uint32 [N, 2].
     """
     given = head.input
     x = np.clip(requantize(total, given.mantissa, given.shift) + given.offset, -32768, 32767)
@@ -39,5 +42,7 @@ def mahalanobis_s8(head: MahalanobisS8, total: NDArray[np.int32]) -> NDArray[np.
     sums = (x.astype(np.float64) @ head.whitening.T.astype(np.float64)).astype(np.int64)
     z = np.clip(requantize(sums, head.mantissa, head.shift), -32768, 32767)
     away = z[:, np.newaxis, :] - head.centre.astype(np.int64)
-    nearest_q20 = np.sum(away * away, axis=-1).min(axis=-1)
-    return np.minimum(nearest_q20 >> 4, INT32_MAX).astype(np.uint32)
+    distance = np.minimum(np.sum(away * away, axis=-1) >> 4, INT32_MAX)
+    is_own = np.arange(head.classes) == answer[:, np.newaxis]
+    following = np.where(is_own, INT32_MAX, distance).min(axis=-1)
+    return np.stack([distance[is_own], following], axis=-1).astype(np.uint32)

@@ -24,12 +24,12 @@ class MapGated:
 
 @dataclass(frozen=True, eq=False)
 class MapClassGated:
-    """U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum_j slope_j g_j + offset[answer]
-    + strange_offset[answer] o), g_j = max(0, x_j - theta_j), o = min(1, max_j g_j inverse_cap_j),
-    l the error logit; int32, Q16.
+    """U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum_j slope_j g_j + sum_k also_k y_k
+    + offset[answer] + strange_offset[answer] o), g_j = max(0, x_j - theta_j),
+    o = min(1, max_j g_j inverse_cap_j), l the error logit; int32, Q16.
 
-    slope, theta, inverse_cap: int32 [taps], one per input x_j. offset, strange_offset: int32
-    [classes].
+    slope, theta, inverse_cap: int32 [taps], one per input x_j. also: int32 [0 or more], one per
+    input y_k that follows them. offset, strange_offset: int32 [classes].
     """
 
     b0_q16: int
@@ -38,6 +38,7 @@ class MapClassGated:
     slope_q16: NDArray[np.int32]
     theta_q16: NDArray[np.int32]
     inverse_cap_q16: NDArray[np.int32]
+    also_q16: NDArray[np.int32]
     offset_q16: NDArray[np.int32]
     strange_offset_q16: NDArray[np.int32]
 
@@ -79,13 +80,15 @@ def map_class_gated_q16(
     error_logit_q16: NDArray[np.int32],
     answer: NDArray[np.int32],
 ) -> NDArray[np.uint32]:
-    """input int32 [N, taps], error_logit int32 [N], answer int32 [N] in [0, classes)
+    """input int32 [N, taps + also], error_logit int32 [N], answer int32 [N] in [0, classes)
     -> U, uint32 [N] in [0, 65536]."""
-    excess = np.maximum(input_q16.astype(np.int64) - parameters.theta_q16, 0)
-    strange = _mul(parameters.inverse_cap_q16, excess).max(axis=-1).clip(0, ONE_Q16)
+    gated, also = np.split(input_q16.astype(np.int64), [len(parameters.slope_q16)], axis=-1)
+    excess = np.maximum(gated - parameters.theta_q16, 0)
+    strange = _mul(parameters.inverse_cap_q16, excess).max(axis=-1, initial=0).clip(0, ONE_Q16)
     sure = _mul(np.minimum(error_logit_q16, 0), ONE_Q16 - strange)
     t = parameters.b0_q16 + _mul(parameters.b2_q16, error_logit_q16)
     t = t + _mul(parameters.familiar_q16, sure) + _mul(parameters.slope_q16, excess).sum(axis=-1)
+    t = t + _mul(parameters.also_q16, also).sum(axis=-1)
     t = t + parameters.offset_q16[answer] + _mul(parameters.strange_offset_q16[answer], strange)
     return sigmoid_q16(t)
 

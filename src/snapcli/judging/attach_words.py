@@ -6,6 +6,8 @@ from scipy.optimize import linear_sum_assignment
 
 from snapcli.data import Dataset
 from snapcli.graph.graph import Graph
+from snapcli.judging.tap_choice import TapChoice
+from snapcli.monitor.body import Body
 from snapcli.results.calibrate import CalibrateReport
 
 # A head that fits has E[e] = 1.
@@ -60,12 +62,21 @@ def _of_threshold(report: CalibrateReport, share: float, dev: int) -> str:
 
 
 def _of_heads(report: CalibrateReport) -> tuple[str, ...]:
-    if report.reads_surprise:
+    if not report.heads.idle:
         return ()
     return (
-        "U does not use the heads: on these data they find no error that confidence misses, "
-        "so their cost buys nothing. More data, --augment-dev or other --taps may "
-        "change that; snap export-c --model exports the model without them.",
+        "The heads are idle: on these data neither U nor F is worse without them, so their cost "
+        "buys nothing. More data, --augment-dev or other --taps may change that; "
+        "snap calibrate --taps none leaves them out.",
+    )
+
+
+def without_heads(choice: TapChoice, body: Body, gain: float) -> str:
+    """Why automatic taps are none. body: with the heads that were tried."""
+    names = ", ".join(tap.after for tap in body.taps)
+    return (
+        f"none, because the best ({names}) would be idle: U gains {gain:+.3f} of worth by them "
+        "on dev, which is nothing, and F does not read them"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from snapcli.config import CalibrateOptions
+from snapcli.config import NO_TAPS, CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.data.streams import FOREIGN
 from snapcli.judging.conditions import plain_detection
@@ -19,8 +19,7 @@ from snapcli.limits import DATA_MAX
 from snapcli.methods.logits import FreeEnergy
 from snapcli.methods.mahalanobis import MahalanobisFull
 from snapcli.methods.method import LOGITS, Batch
-from snapcli.monitor.body import Body
-from snapcli.monitor.candidates import CandidateScores
+from snapcli.monitor.body import Body, RawScores
 from snapcli.monitor.decision import ONE_Q16, Decision, decision_to_dict
 from snapcli.monitor.monitor import CALIBRATION_FILE, load_body
 from snapcli.origin.origin import origin_of
@@ -33,7 +32,7 @@ from snapcli.stored import stored_arrays
 
 SCORES_FILE = "scores.npz"
 _MOST = 2**31 - 1  # of an energy or a distance
-Scores = Mapping[Key, CandidateScores]
+Scores = Mapping[Key, RawScores]
 
 
 def calibrate_attached(
@@ -53,10 +52,12 @@ def calibrate_attached(
 def decide(
     name: str, body: Body, scores: Scores, evaluation: Evaluation, options: CalibrateOptions
 ) -> tuple[Decision, CalibrateReport]:
-    raw = {key: scored.raw for key, scored in scores.items()}
-    decision, figures = fit_decision(body, raw, evaluation, options)
+    if options.taps == NO_TAPS:
+        body = body.without_taps()
+        scores = {key: s.without_taps() for key, s in scores.items()}
+    decision, figures = fit_decision(body, scores, evaluation, options)
     labelled, clean = evaluation.dataset.labelled, Key("test", "clean")
-    right = raw[clean].predicted == evaluation.labels(clean)
+    right = scores[clean].predicted == evaluation.labels(clean)
     beside = _beside(body, scores, evaluation, figures.detection)
     return decision, CalibrateReport(
         **vars(replace(figures, detection=beside)),
@@ -87,7 +88,7 @@ def save_scores(path: Path, scores: Scores) -> None:
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
-def _parts(scores: CandidateScores) -> list[tuple[str, np.ndarray]]:
+def _parts(scores: RawScores) -> list[tuple[str, np.ndarray]]:
     return list(vars(scores).items())
 
 
@@ -98,10 +99,10 @@ def _load(path: Path, body: Body, evaluation: Evaluation, hint: str) -> Scores:
     with stored_arrays(path, hint, DATA_MAX) as saved:
         for key in evaluation.keys:
             n = len(evaluation.rows(key))
-            scores[key] = CandidateScores(
+            scores[key] = RawScores(
                 surprisal_q16=saved.array(f"{key}/surprisal_q16", np.uint32, (n, taps), 0, _MOST),
                 logits=saved.array(f"{key}/logits", np.int8, (n, body.classes)),
-                distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, taps), 0, _MOST),
+                distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, 2), 0, _MOST),
             )
     return scores
 
@@ -120,9 +121,9 @@ def _beside(
     method.fit(batches[Key("dev", "clean")], dev_of(batches))
     others = {
         FreeEnergy.name: {key: method.score(batch) for key, batch in batches.items()},
-        MahalanobisFull.name: {k: s.distance_q16[:, -1] / ONE_Q16 for k, s in scores.items()},
+        MahalanobisFull.name: {k: s.distance_q16.min(axis=-1) / ONE_Q16 for k, s in scores.items()},
     }
-    predicted = {key: scored.raw.predicted for key, scored in scores.items()}
+    predicted = {key: scored.predicted for key, scored in scores.items()}
     errors = dict(report.errors)
     ood = {name: dict(by_score) for name, by_score in report.ood.items()}
     for name, values in others.items():

@@ -10,30 +10,31 @@ from snapcli.config import NO_THIRD, CalibrateOptions
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import UsageError
 from snapcli.judging.conditions import conditions, dev_conditions, foreign_conditions, seen
+from snapcli.judging.fitting import UNLABELLED_MAP, Given, fit_all
 from snapcli.monitor.body import Body, RawScores
-from snapcli.monitor.decision import ONE_Q16, Decision, on_device, quantize_map
+from snapcli.monitor.decision import (
+    ONE_Q16,
+    Decision,
+    on_device,
+    quantize_gated,
+    quantize_map,
+    quantize_weights,
+)
 from snapcli.monitor.monitor import Monitor
 from snapcli.results.calibrate import ControllerReport, Figures
-from snapcli.score.calibration import (
-    Conditions,
-    MapChoice,
-    choose_map,
-    choose_threshold,
-    evaluate,
-    fit_map,
-)
 from snapcli.score.confidence import fit_temperature
-from snapcli.score.maps import map_to_dict, reads_surprise, reads_third, temperature
+from snapcli.score.maps import map_to_dict, reads_third, temperature
 from snapcli.score.weights import tap_weights
 
 _CLEAN = Key("dev", "clean")
-# The map and the threshold rules that know nothing of right and wrong.
-_UNLABELLED_MAP, _UNLABELLED_RULES = "percentile", ("coverage", "budget")
+# The rules of a threshold that know nothing of right and wrong.
+_UNLABELLED_RULES = ("coverage", "budget")
 
 
 def fit_decision(
     body: Body, raw: Mapping[Key, RawScores], evaluation: Evaluation, options: CalibrateOptions
 ) -> tuple[Decision, Figures]:
+    """Of a body with its distances; a body without taps has a decision without weights."""
     clean = raw[_CLEAN]
     labelled = evaluation.dataset.labelled
     if not labelled:
@@ -42,14 +43,17 @@ def fit_decision(
     fit = seen(evaluation, options, _CLEAN)
     logits = clean.logits[fit] * np.float64(tensor.scale)
     surprisal = clean.surprisal_q16[fit] / ONE_Q16
-    weights = fx.quantize_weights_q16(tap_weights(surprisal, options.weights))
+    weights = tap_weights(surprisal, options.weights) if body.taps else np.zeros(0)
     # The features do not depend on map and threshold, which are fitted to them next.
+    plain = quantize_gated(temperature())
     draft = Decision(
-        weight_q16=tuple(int(w) for w in weights),
+        weight_q16=quantize_weights(weights),
         temperature=fit_temperature(logits, evaluation.dataset.dev.y[fit]) if labelled else 1.0,
         alpha_q16=round(options.alpha * ONE_Q16),
-        map=quantize_map(temperature()),
+        map=plain,
         threshold_q16=ONE_Q16,
+        foreign=plain,
+        foreign_threshold_q16=ONE_Q16,
         third=options.third,
     )
     features = {key: Monitor(body, draft).features(r) for key, r in raw.items()}
@@ -57,17 +61,20 @@ def fit_decision(
     on_dev, held_out = dev_conditions(features, real, evaluation, options)
     on_test = conditions(features, real, evaluation, "test")
     foreign = foreign_conditions(features, real, evaluation)
-    choice = _choose(options, on_dev, labelled)
-    scorer = on_device(choice.map)
-    chosen = choose_threshold(options.threshold, options.share, scorer, on_dev, held_out)
+    classes = evaluation.dataset.class_names
+    given = Given(on_dev, held_out, on_test, foreign, classes, labelled)
+    fitted = fit_all(given, options, on_device, on_device)
+    choice, chosen = fitted.choice, fitted.threshold
     threshold_q16 = round(chosen.threshold * ONE_Q16)
-    given = (options.budget, options.eta, options.kappa)
+    controller = (options.budget, options.eta, options.kappa)
     decision = replace(
         draft,
         map=quantize_map(choice.map),
         threshold_q16=threshold_q16,
+        foreign=quantize_gated(fitted.foreign),
+        foreign_threshold_q16=round(fitted.foreign_threshold * ONE_Q16),
         third=options.third if reads_third(choice.map) else NO_THIRD,
-        controller=fx.budget_of(*given, threshold_q16) if options.controller else None,
+        controller=fx.budget_of(*controller, threshold_q16) if options.controller else None,
     )
     monitor = Monitor(body, decision)
     device = monitor.decide(raw[Key("test", "clean")])
@@ -79,14 +86,16 @@ def fit_decision(
         },
         map=map_to_dict(choice.map),
         map_reason=choice.reason,
-        reads_surprise=reads_surprise(choice.map),
+        heads=fitted.heads,
         threshold=chosen.threshold,
         promise=chosen.promise,
         coverage_clean_test=float(np.mean(~device.abstain)),
-        controller=ControllerReport(*given, controlled) if options.controller else None,
+        foreign=fitted.foreign_report,
+        answers=fitted.answers,
+        controller=ControllerReport(*controller, controlled) if options.controller else None,
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(choice.map, on_dev, on_test, foreign, on_device, options.balanced),
+        detection=fitted.detection,
     )
 
 
@@ -96,7 +105,7 @@ def _check_unlabelled(evaluation: Evaluation, options: CalibrateOptions) -> None
     allowed: tuple[str, ...] = _UNLABELLED_RULES
     if evaluation.dataset.corruptions:
         allowed += ("f1", "youden")
-    elif options.map not in ("auto", _UNLABELLED_MAP):
+    elif options.map not in ("auto", UNLABELLED_MAP):
         raise UsageError(
             f"the map {options.map} is fitted to errors, and the data have no labels",
             "Attach with --labels or --augment-dev, or leave --map out.",
@@ -106,10 +115,3 @@ def _check_unlabelled(evaluation: Evaluation, options: CalibrateOptions) -> None
             f"the threshold {options.threshold} is set by errors, and the data have no labels",
             f"Take one of {', '.join(allowed)}, or attach with --labels.",
         )
-
-
-def _choose(options: CalibrateOptions, dev: Conditions, labelled: bool) -> MapChoice:
-    if not labelled and not dev.corrupted:
-        reason = "No labels: U says how rare S is, not how likely an error is."
-        return MapChoice(fit_map(_UNLABELLED_MAP, dev, []), {}, reason)
-    return choose_map(options.map, dev, on_device, options.balanced)

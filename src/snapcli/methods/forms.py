@@ -28,11 +28,11 @@ from snapcli.methods.logits import FreeEnergy, OdinLite, Temperature
 from snapcli.methods.mahalanobis import MahalanobisFull
 from snapcli.methods.shaped_features import AshB, ReAct
 from snapcli.methods.snap import Snap
-from snapcli.monitor.body import Body
+from snapcli.monitor.body import Body, ClassDistance
 from snapcli.monitor.decision import ONE_Q16, Decision, plain_decision, quantize_map
 from snapcli.monitor.distance import quantize_mahalanobis
-from snapcli.monitor.monitor import Monitor
-from snapcli.score.maps import reads_third
+from snapcli.monitor.monitor import Monitor, trimmed
+from snapcli.score.maps import reads_distance, reads_third
 
 Scorer = tuple[Graph, End]
 Form = Callable[[Any, "FormInputs"], Scorer | Monitor]
@@ -127,7 +127,8 @@ def with_heads(kind: str) -> Form:
     def form(fitted: Snap, given: FormInputs) -> Monitor:
         own = given.monitor.body
         body = given.bodies.get(kind, own)
-        listens = fitted.options.third == MAHALANOBIS and reads_third(fitted.map_)
+        by_third = fitted.options.third == MAHALANOBIS and reads_third(fitted.map_)
+        listens = by_third or reads_distance(fitted.map_)
         if listens and body.taps[-1] != own.taps[-1]:
             raise UsageError(
                 "the run's distance looks at another tap than these heads", "Leave --third out."
@@ -140,11 +141,12 @@ def with_heads(kind: str) -> Form:
 def monitor_of(fitted: Snap, body: Body) -> Monitor:
     """These heads with the map that was fitted to them."""
     third = fitted.options.third if reads_third(fitted.map_) else NO_THIRD
-    distance = body.distance if third == MAHALANOBIS else None
-    if third == MAHALANOBIS and fitted.distance_ is not None:
+    decision = _decision(fitted, third)
+    if fitted.distance_ is not None:
         tensor = body.graph.tensors[body.taps[-1].after]
-        distance = quantize_mahalanobis(fitted.distance_, tensor)
-    return Monitor(replace(body, distance=distance), _decision(fitted, third))
+        measure = quantize_mahalanobis(fitted.distance_, tensor)
+        body = replace(body, distance=ClassDistance(tensor.name, measure))
+    return Monitor(trimmed(body, decision), decision)
 
 
 def _decision(fitted: Snap, third: str) -> Decision:

@@ -92,7 +92,7 @@ class MahalanobisFull(SinglePass):
         self._tap = taps[-1]
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y)
+        self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y, train.logits.shape[1])
 
     def score(self, batch: Batch) -> Array:
         return self.distance_.distance(batch.outputs[self._tap])

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from snapcli.array import Array
-from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD, CalibrateOptions
+from snapcli.config import ENERGY, NO_THIRD, CalibrateOptions
 from snapcli.methods.method import (
     DISTANCE,
     SURPRISAL,
@@ -49,7 +49,7 @@ class Surprise(SinglePass):
 
 class Snap(SinglePass):
     """U by the map of the options; `auto` stands for the one that it takes on the dev data of the
-    first fit. distance_: that of a third input which the network does not show itself."""
+    first fit. distance_: to the classes, where the network does not show it itself."""
 
     source = _SOURCE
     learns_shift = True
@@ -64,8 +64,8 @@ class Snap(SinglePass):
         tuning: Tuning | None = None,
         source: str = _SOURCE,
     ) -> None:
-        """tap: the last one, whose pooled channels a distance as third input looks at. tuning: how
-        the map of the options was chosen, if it was."""
+        """tap: the last one, whose pooled channels distances look at. tuning: how the map of the
+        options was chosen, if it was."""
         self.name, self.options, self.tuning_ = name, options, tuning
         self.source = source
         self._surprisal, self._tap = surprisal, tap
@@ -74,8 +74,10 @@ class Snap(SinglePass):
         clean = dev.clean
         self.temperature_ = fit_temperature(clean.logits, clean.y)
         self.weights_ = tap_weights(clean.outputs[self._surprisal], self.options.weights)
-        if self.options.third == MAHALANOBIS and DISTANCE not in train.outputs:
-            self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y)
+        shown = DISTANCE in train.outputs or self._tap not in train.outputs
+        if self.options.wants_distances and not shown:
+            classes = train.logits.shape[1]
+            self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y, classes)
         on_dev = Conditions(
             self._condition(clean), {k: self._condition(b) for k, b in dev.corrupted.items()}
         )
@@ -84,8 +86,8 @@ class Snap(SinglePass):
 
     def _map(self, dev: Conditions) -> Map:
         if self.options.map != "auto":
-            return fit_map(self.options.map, dev, dev.types(), self.options.balanced)
-        choice = choose_map("auto", dev, balanced=self.options.balanced)
+            return fit_map(self.options.map, dev, dev.types(), self.options.fit)
+        choice = choose_map("auto", dev, how=self.options.fit)
         if choice.dev:
             kind = choice.map.kind
             auroc = choice.dev[kind].pooled.auroc
@@ -120,6 +122,7 @@ class Snap(SinglePass):
 
     def _features(self, batch: Batch) -> Features:
         surprisal = batch.outputs[self._surprisal]
+        distances = self._distances(batch)
         return Features(
             surprisal @ self.weights_,
             error_logit(batch.logits, self.temperature_),
@@ -127,17 +130,23 @@ class Snap(SinglePass):
             surprisal,
             self.answers(batch),
             batch.logits.shape[1],
-            self._third(batch),
+            self._third(batch, distances),
+            distances,
         )
 
-    def _third(self, batch: Batch) -> Array | None:
+    def _distances(self, batch: Batch) -> Array | None:
+        if self.distance_ is not None:
+            pooled, answers = batch.outputs[self._tap], self.answers(batch)
+            return self.distance_.to_answer_and_next(pooled, answers)
+        return batch.outputs.get(DISTANCE)
+
+    def _third(self, batch: Batch, distances: Array | None) -> Array | None:
         if self.options.third == NO_THIRD:
             return None
         if self.options.third == ENERGY:
             return energy(batch.logits, self.temperature_)
-        if self.distance_ is None:
-            return log_of(batch.outputs[DISTANCE])
-        return log_of(self.distance_.distance(batch.outputs[self._tap]))
+        assert distances is not None
+        return log_of(distances.min(axis=-1))
 
 
 class Unblended(Snap):

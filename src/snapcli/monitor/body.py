@@ -1,7 +1,7 @@
 """The part of the deployed whole that no map touches: int8 backbone, taps and heads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -35,9 +35,17 @@ class TapTensors:
 
 
 @dataclass(frozen=True, eq=False)
+class ClassDistance:
+    """How far a pooled tensor lies from the centres of the classes."""
+
+    tensor: str
+    parameters: fx.MahalanobisS8
+
+
+@dataclass(frozen=True, eq=False)
 class RawScores:
-    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]; distance_q16 uint32 [n], zeros
-    where the body has none."""
+    """surprisal_q16 uint32 [n, taps]; logits int8 [n, classes]; distance_q16 uint32 [n, 2], to the
+    answered and to the nearest other class, zeros where the body measures none."""
 
     surprisal_q16: NDArray[np.uint32]
     logits: NDArray[np.int8]
@@ -46,6 +54,9 @@ class RawScores:
     @property
     def predicted(self) -> NDArray[np.int32]:
         return fx.argmax_s8(self.logits)
+
+    def without_taps(self) -> "RawScores":
+        return replace(self, surprisal_q16=self.surprisal_q16[:, :0])
 
     @staticmethod
     def concatenate(parts: "list[RawScores]") -> "RawScores":
@@ -58,14 +69,17 @@ class RawScores:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """statistics: what a tap is pooled to, as in TrainOptions. distance: to the nearest class, at
-    the end of the last tap, where a map reads it."""
+    """statistics: what a tap is pooled to, as in TrainOptions. A body without taps has a score
+    of 0. distance: where a map reads it."""
 
     graph: Graph
     taps: tuple[TapTensors, ...]
     heads: tuple[fx.DeviceHead, ...]
     statistics: str = MEAN
-    distance: fx.MahalanobisS8 | None = None
+    distance: ClassDistance | None = None
+
+    def without_taps(self) -> "Body":
+        return replace(self, taps=(), heads=())
 
     @property
     def logits_tensor(self) -> str:
@@ -85,17 +99,19 @@ class Body:
 
     @property
     def tapped(self) -> set[str]:
-        """The tensors on both sides of every tap."""
-        return {name for tap in self.taps for name in (tap.before, tap.after)}
+        """The tensors on both sides of every tap, and the one whose distance is measured."""
+        measured = {self.distance.tensor} if self.distance else set()
+        return {name for tap in self.taps for name in (tap.before, tap.after)} | measured
 
     def run(self, x: NDArray[np.int8]) -> RawScores:
         return self.score(pooled(self.graph, self.tapped, self.statistics, x))
 
     def score(self, seen: Pooled) -> RawScores:
-        """seen: at least this body's taps, in its statistics."""
-        distance = np.zeros(len(seen.logits), np.uint32)
+        """seen: at least this body's tapped tensors, in its statistics."""
+        distance = np.zeros((len(seen.logits), 2), np.uint32)
         if self.distance:
-            distance = fx.mahalanobis_s8(self.distance, seen.sums[self.taps[-1].after])
+            sums, answer = seen.sums[self.distance.tensor], fx.argmax_s8(seen.logits)
+            distance = fx.mahalanobis_s8(self.distance.parameters, sums, answer)
         return RawScores(self.surprisals_q16(seen), seen.logits, distance)
 
     def pooled_length(self, name: str) -> int:
@@ -104,8 +120,10 @@ class Body:
 
     def surprisals_q16(self, seen: Pooled) -> NDArray[np.uint32]:
         """[n, taps]."""
-        columns = [self.surprisal_q16(i, seen.sums, seen.logits) for i in range(len(self.taps))]
-        return np.stack(columns, axis=-1)
+        scores = np.zeros((len(seen.logits), len(self.taps)), np.uint32)
+        for i in range(len(self.taps)):
+            scores[:, i] = self.surprisal_q16(i, seen.sums, seen.logits)
+        return scores
 
     def surprisal_q16(
         self, index: int, sums: Mapping[str, NDArray[np.int32]], logits: NDArray[np.int8]
@@ -126,7 +144,8 @@ def save_body(body: Body, tflite: bytes, folder: Path) -> None:
         arrays[f"{i}.energy"] = np.array(kind)
         arrays |= _arrays(str(i), head.residual) | _arrays(f"{i}.energy", head.energy)
     if body.distance:
-        arrays |= _arrays(_DISTANCE, body.distance)
+        arrays[f"{_DISTANCE}.tensor"] = np.array([body.distance.tensor])
+        arrays |= _arrays(_DISTANCE, body.distance.parameters)
     np.savez(folder / HEADS_FILE, **arrays)  # type: ignore[arg-type]
 
 
@@ -160,8 +179,10 @@ def read_body(folder: Path, hint: str) -> Body:
             for i in range(taps)
         )
         tensors = tuple(TapTensors(*arrays.words(f"{i}.tap", 2)) for i in range(taps))
-        has_distance = f"{_DISTANCE}.rank" in arrays
-        distance = _load(arrays, _DISTANCE, fx.MahalanobisS8) if has_distance else None
+        distance = None
+        if f"{_DISTANCE}.tensor" in arrays:
+            (tensor,) = arrays.words(f"{_DISTANCE}.tensor", 1)
+            distance = ClassDistance(tensor, _load(arrays, _DISTANCE, fx.MahalanobisS8))
         statistics = arrays.word("statistics", MEAN, MEAN_DEVIATION)
     return Body(graph, tensors, heads, statistics, distance)
 

@@ -7,12 +7,12 @@ beyond an array. So what comes from a file is checked here; all raise ValueError
 import numpy as np
 
 from snapcli import fixedpoint as fx
-from snapcli.config import MAHALANOBIS, MAX_TAPS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
+from snapcli.config import MAX_TAPS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
 from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN, SHIFT_MAX, SHIFT_MIN
 from snapcli.heads.mixture import COMPONENTS_MAX
 from snapcli.monitor.body import Body
-from snapcli.monitor.decision import ONE_Q16, Decision, Gated
-from snapcli.score.maps import MAX_BREAKPOINTS, SCORE, THIRD, tap_input
+from snapcli.monitor.decision import ONE_Q16, Decision, DeviceMap, Gated
+from snapcli.score.maps import MAX_BREAKPOINTS, OWN, SCORE, THIRD, tap_input
 from snapcli.stored import check_sizes, check_values
 
 RANK_MAX = 64
@@ -25,14 +25,12 @@ _STEP_LIMIT_Q16 = 1 << 22
 
 
 def check_body(body: Body) -> None:
-    fx.check_between("taps", len(body.taps), 1, MAX_TAPS)
+    fx.check_between("taps", len(body.taps), 0, MAX_TAPS)
     if body.statistics not in (MEAN, MEAN_DEVIATION):
         raise ValueError(f"statistics is {body.statistics[:40]}")
     for tap in body.taps:
         for name in (tap.before, tap.after):
-            tensor = body.graph.tensors.get(name)
-            if tensor is None or tensor.dtype != "int8" or len(tensor.shape) < 1:
-                raise ValueError(f"the network has no tensor {name[:40]} to tap")
+            _check_tensor(body, name, "tap")
     if len({tap.after for tap in body.taps}) < len(body.taps):
         raise ValueError("two taps predict the same tensor")
     for i, (tap, head) in enumerate(zip(body.taps, body.heads, strict=True)):
@@ -40,15 +38,23 @@ def check_body(body: Body) -> None:
         _check_residual(f"head {i}", head.residual, *sizes, body.classes)
         head.energy.check(f"head {i}", head.residual)
     if body.distance:
-        _check_distance(body.distance, body.pooled_length(body.taps[-1].after))
+        name = body.distance.tensor
+        _check_tensor(body, name, "measure")
+        _check_distance(body.distance.parameters, body.pooled_length(name), body.classes)
+
+
+def _check_tensor(body: Body, name: str, purpose: str) -> None:
+    tensor = body.graph.tensors.get(name)
+    if tensor is None or tensor.dtype != "int8" or len(tensor.shape) < 1:
+        raise ValueError(f"the network has no tensor {name[:40]} to {purpose}")
 
 
 def check_decision(decision: Decision, body: Body) -> None:
     """Of one that came out of JSON, where it has no array of another type."""
     taps = len(body.taps)
-    if len(decision.weight_q16) != taps or sum(decision.weight_q16) != ONE_Q16:
+    if len(decision.weight_q16) != taps or (taps and sum(decision.weight_q16) != ONE_Q16):
         raise ValueError(f"weight_q16 is not {taps} weights that sum to 1")
-    fx.check_between("weight_q16", min(decision.weight_q16), 0, ONE_Q16)
+    fx.check_between("weight_q16", min(decision.weight_q16, default=0), 0, ONE_Q16)
     fx.check_between("alpha_q16", decision.alpha_q16, 0, ONE_Q16)
     fx.check_between("threshold_q16", decision.threshold_q16, 0, 2**32 - 1)
     logits = body.graph.tensors[body.logits_tensor]
@@ -58,19 +64,22 @@ def check_decision(decision: Decision, body: Body) -> None:
     fx.check_between("logit step", step_q16, 0, _STEP_LIMIT_Q16)
     if decision.third not in THIRD_INPUTS:
         raise ValueError(f"third is {decision.third[:40]}")
-    if decision.third == MAHALANOBIS and body.distance is None:
+    if decision.reads_distance and body.distance is None:
         raise ValueError("the map reads a distance that the heads do not hold")
+    fx.check_between("foreign_threshold_q16", decision.foreign_threshold_q16, 0, 2**32 - 1)
     if decision.controller:
         for name, value in vars(decision.controller).items():
             fx.check_between(name, value, 0, 1 << 24)
-    _check_map(decision, taps, body.classes)
+    known = {OWN, *([SCORE] if taps else []), *(tap_input(i) for i in range(taps))}
+    _check_map(decision.foreign, known, taps, body.classes)
+    known |= {THIRD} if decision.third != NO_THIRD else set()
+    _check_map(decision.map, known, taps, body.classes)
 
 
-def _check_map(decision: Decision, taps: int, classes: int) -> None:
-    match decision.map:
+def _check_map(device_map: DeviceMap, known: set[str], taps: int, classes: int) -> None:
+    """known: what a gate may read."""
+    match device_map:
         case Gated(parameters, inputs):
-            known = {SCORE, *(tap_input(i) for i in range(taps))}
-            known |= {THIRD} if decision.third != NO_THIRD else set()
             if not set(inputs) <= known or len(set(inputs)) < len(inputs):
                 raise ValueError(f"the map reads {', '.join(inputs)[:80]}")
             for name in ("slope_q16", "theta_q16"):
@@ -79,11 +88,12 @@ def _check_map(decision: Decision, taps: int, classes: int) -> None:
         case fx.MapClassGated() as found:
             for name in ("slope_q16", "theta_q16", "inverse_cap_q16"):
                 check_sizes(name, getattr(found, name), (taps,))
+            check_sizes("also_q16", found.also_q16, (2 if len(found.also_q16) else 0,))
             for name in ("offset_q16", "strange_offset_q16"):
                 check_sizes(name, getattr(found, name), (classes,))
             _int32(b0_q16=found.b0_q16, b2_q16=found.b2_q16, familiar_q16=found.familiar_q16)
         case fx.MapLogistic():
-            _int32(**vars(decision.map))
+            _int32(**vars(device_map))
         case fx.MapIsotonic(gamma, breakpoints, values):
             fx.check_between("gamma_q16", gamma, 0, ONE_Q16)
             fx.check_between("breakpoints", len(breakpoints), 0, MAX_BREAKPOINTS)
@@ -125,11 +135,12 @@ def _check_residual(
         fx.check_multiplier(f"{name}.{part}", getattr(head, part))
 
 
-def _check_distance(distance: fx.MahalanobisS8, channels: int) -> None:
+def _check_distance(distance: fx.MahalanobisS8, channels: int, classes: int) -> None:
     if distance.channels != channels:
         raise ValueError(f"the distance has {distance.channels} channels, its tap {channels}")
     fx.check_between("distance.rank", distance.rank, 1, min(RANK_MAX, channels))
-    fx.check_between("distance.classes", distance.classes, 1, 1 << 16)
+    if distance.classes != classes:
+        raise ValueError(f"the distance has {distance.classes} classes, the network {classes}")
     _check_standardize("distance.input", distance.input, channels, channels)
     check_sizes("distance.whitening", distance.whitening, (distance.rank, channels))
     sums = np.abs(distance.whitening.astype(np.int64)).sum(axis=1)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.array import Array
-from snapcli.config import NO_THIRD
+from snapcli.config import MAHALANOBIS, NO_THIRD
 from snapcli.score.maps import (
+    OWN,
     SCORE,
     THIRD,
     ClassGatedMap,
@@ -42,8 +43,8 @@ class Decision:
     """From raw scores to a decision: all that calibration fits, in the device's numbers.
 
     temperature is inside the exponential table; it is kept to say what the table holds. third:
-    one of config.THIRD_INPUTS, what the gate of that name reads. controller: None unless the
-    threshold, from threshold_q16 on, follows a budget.
+    one of config.THIRD_INPUTS, what the gate of that name reads. foreign: F, with a threshold of
+    its own. controller: None unless the threshold, from threshold_q16 on, follows a budget.
     """
 
     weight_q16: tuple[int, ...]
@@ -51,8 +52,18 @@ class Decision:
     alpha_q16: int
     map: DeviceMap
     threshold_q16: int
+    foreign: Gated
+    foreign_threshold_q16: int
     third: str = NO_THIRD
     controller: fx.Budget | None = None
+
+    @property
+    def reads_distance(self) -> bool:
+        """Whether U, F or the third input needs the distances to the classes."""
+        maps = (self.map, self.foreign)
+        gated = any(isinstance(m, Gated) and OWN in m.inputs for m in maps)
+        evidence = isinstance(self.map, fx.MapClassGated) and len(self.map.also_q16) > 0
+        return gated or evidence or self.third == MAHALANOBIS
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +71,8 @@ class MapInputs:
     """Features in the device's numbers.
 
     score, doubt uint32 [n]; error_logit int32 [n]; surprisal uint32 [n, taps]; answer int32 [n] in
-    [0, classes); third int32 [n], zeros without a third input.
+    [0, classes); third int32 [n], zeros without a third input; distance uint32 [n, 2], to the
+    answered and the next class, zeros where none are measured.
     """
 
     score_q16: NDArray[np.uint32]
@@ -70,8 +82,9 @@ class MapInputs:
     answer: NDArray[np.int32]
     classes: int
     third_q16: NDArray[np.int32]
+    distance_q16: NDArray[np.uint32]
 
-    def features(self, third: bool) -> Features:
+    def features(self, third: bool, distances: bool) -> Features:
         return Features(
             self.score_q16 / ONE_Q16,
             self.error_logit_q16 / ONE_Q16,
@@ -80,6 +93,7 @@ class MapInputs:
             self.answer.astype(np.int64),
             self.classes,
             self.third_q16 / ONE_Q16 if third else None,
+            self.distance_q16 / ONE_Q16 if distances else None,
         )
 
 
@@ -90,6 +104,9 @@ def map_inputs(features: Features) -> MapInputs:
         return np.rint(values * ONE_Q16).astype(dtype)
 
     third = np.zeros_like(features.score) if features.third is None else features.third
+    distances = features.distances
+    if distances is None:
+        distances = np.zeros((len(features.score), 2))
     return MapInputs(
         q16(features.score, np.uint32),
         q16(features.error_logit, np.int32),
@@ -98,6 +115,7 @@ def map_inputs(features: Features) -> MapInputs:
         features.answer.astype(np.int32),
         features.classes,
         q16(third, np.int32),
+        q16(distances, np.uint32),
     )
 
 
@@ -109,6 +127,9 @@ def uncertainty_q16(device_map: DeviceMap, given: MapInputs) -> NDArray[np.uint3
         return fx.map_gated_q16(device_map.parameters, inputs, given.error_logit_q16)
     if isinstance(device_map, fx.MapClassGated):
         inputs = fx.ln_of_q16(given.surprisal_q16).astype(np.int32)
+        if len(device_map.also_q16):
+            own, following = fx.ln_of_q16(given.distance_q16).astype(np.int32).T
+            inputs = np.column_stack([inputs, own, own - following])
         return fx.map_class_gated_q16(device_map, inputs, given.error_logit_q16, given.answer)
     if isinstance(device_map, fx.MapLogistic):
         return fx.map_logistic_q16(device_map, given.score_q16, given.doubt_q16)
@@ -118,6 +139,8 @@ def uncertainty_q16(device_map: DeviceMap, given: MapInputs) -> NDArray[np.uint3
 def _gate_input(name: str, given: MapInputs) -> NDArray[np.int64] | NDArray[np.int32]:
     if name == THIRD:
         return given.third_q16
+    if name == OWN:
+        return fx.ln_of_q16(given.distance_q16[:, 0])
     tap = tap_of(name)
     return fx.ln_of_q16(given.score_q16 if tap is None else given.surprisal_q16[:, tap])
 
@@ -133,30 +156,38 @@ def on_device(fitted: Map) -> Callable[[Features], Array]:
 
 
 def quantize_map(fitted: Map) -> DeviceMap:
-    def q16(value: float) -> int:
-        return int(np.clip(round(value * ONE_Q16), -(2**31), 2**31 - 1))
-
     if isinstance(fitted, GatedMap):
-        slopes = np.array([q16(gate.slope) for gate in fitted.gates], np.int32)
-        thetas = np.array([q16(gate.theta) for gate in fitted.gates], np.int32)
-        parameters = fx.MapGated(q16(fitted.b0), q16(fitted.b2), slopes, thetas)
-        return Gated(parameters, tuple(gate.input for gate in fitted.gates))
+        return quantize_gated(fitted)
     if isinstance(fitted, ClassGatedMap):
-        per_tap = zip(*((tap.slope, tap.theta, 1.0 / tap.cap) for tap in fitted.taps), strict=True)
-        tables = (*per_tap, fitted.offset, fitted.strange_offset)
-        arrays = [np.array([q16(v) for v in values], np.int32) for values in tables]
-        return fx.MapClassGated(q16(fitted.b0), q16(fitted.b2), q16(fitted.familiar), *arrays)
+        taps = fitted.taps
+        per_tap = [t.slope for t in taps], [t.theta for t in taps], [1.0 / t.cap for t in taps]
+        also = (fitted.own, fitted.ratio) if fitted.reads_distance else ()
+        tables = (*per_tap, also, fitted.offset, fitted.strange_offset)
+        arrays = [np.array([_q16(v) for v in values], np.int32) for values in tables]
+        return fx.MapClassGated(_q16(fitted.b0), _q16(fitted.b2), _q16(fitted.familiar), *arrays)
     if isinstance(fitted, LogisticMap):
-        return fx.MapLogistic(q16(fitted.b0), q16(fitted.b1), q16(fitted.b2))
+        return fx.MapLogistic(_q16(fitted.b0), _q16(fitted.b1), _q16(fitted.b2))
     return fx.MapIsotonic(
-        q16(fitted.gamma),
-        np.asarray([q16(b) for b in fitted.breakpoints], np.uint32),
-        np.asarray([q16(v) for v in fitted.values], np.uint32),
+        _q16(fitted.gamma),
+        np.asarray([_q16(b) for b in fitted.breakpoints], np.uint32),
+        np.asarray([_q16(v) for v in fitted.values], np.uint32),
     )
 
 
+def quantize_gated(fitted: GatedMap) -> Gated:
+    slopes = np.array([_q16(gate.slope) for gate in fitted.gates], np.int32)
+    thetas = np.array([_q16(gate.theta) for gate in fitted.gates], np.int32)
+    parameters = fx.MapGated(_q16(fitted.b0), _q16(fitted.b2), slopes, thetas)
+    return Gated(parameters, tuple(gate.input for gate in fitted.gates))
+
+
+def _q16(value: float) -> int:
+    return int(np.clip(round(value * ONE_Q16), -(2**31), 2**31 - 1))
+
+
 def decision_to_dict(decision: Decision) -> dict[str, Any]:
-    return {**asdict(decision), "map": _map_to_dict(decision.map)}
+    maps = {name: _map_to_dict(getattr(decision, name)) for name in ("map", "foreign")}
+    return {**asdict(decision), **maps}
 
 
 @dataclass(frozen=True)
@@ -168,6 +199,8 @@ class _Stored:
     alpha_q16: int
     map: dict[str, Any]
     threshold_q16: int
+    foreign: dict[str, Any]
+    foreign_threshold_q16: int
     third: str
     controller: fx.Budget | None
 
@@ -175,19 +208,30 @@ class _Stored:
 def decision_from_dict(values: Any) -> Decision:
     """What decision_to_dict made, after JSON; raises ValueError for what is not of that form."""
     stored: _Stored = conform(_Stored, values, "device")
-    return Decision(**{**vars(stored), "map": _map_from_dict(stored.map)})
+    foreign = _map_from_dict(stored.foreign)
+    if not isinstance(foreign, Gated):
+        raise ValueError("foreign is not a gated map")
+    return Decision(**{**vars(stored), "map": _map_from_dict(stored.map), "foreign": foreign})
 
 
 def plain_decision(taps: int) -> Decision:
     """Equal weights and a map that was fitted to nothing: enough to measure what a body costs."""
-    weights = fx.quantize_weights_q16([1.0] * taps)
+    gates = (Gate(SCORE, 1.0, 0.0),) if taps else ()
+    plain = quantize_gated(GatedMap("gated", 0.0, 1.0, gates))
     return Decision(
-        weight_q16=tuple(int(w) for w in weights),
+        weight_q16=quantize_weights(np.ones(taps)),
         temperature=1.0,
         alpha_q16=ONE_Q16 // 2,
-        map=quantize_map(GatedMap("gated", 0.0, 1.0, (Gate(SCORE, 1.0, 0.0),))),
+        map=plain,
         threshold_q16=ONE_Q16,
+        foreign=plain,
+        foreign_threshold_q16=ONE_Q16,
     )
+
+
+def quantize_weights(weights: Array) -> tuple[int, ...]:
+    """Of the taps, real, [taps]; none without taps."""
+    return tuple(int(w) for w in fx.quantize_weights_q16(weights)) if len(weights) else ()
 
 
 _KINDS = {
@@ -224,6 +268,7 @@ class _ClassGatedValues:
     slope_q16: tuple[int, ...]
     theta_q16: tuple[int, ...]
     inverse_cap_q16: tuple[int, ...]
+    also_q16: tuple[int, ...]
     offset_q16: tuple[int, ...]
     strange_offset_q16: tuple[int, ...]
 
@@ -250,7 +295,7 @@ def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
     if kind == "class-gated":
         found: _ClassGatedValues = conform(_ClassGatedValues, values, "map")
         per_tap = (found.slope_q16, found.theta_q16, found.inverse_cap_q16)
-        tables = (*per_tap, found.offset_q16, found.strange_offset_q16)
+        tables = (*per_tap, found.also_q16, found.offset_q16, found.strange_offset_q16)
         arrays = [np.array(table, np.int32) for table in tables]
         return fx.MapClassGated(found.b0_q16, found.b2_q16, found.familiar_q16, *arrays)
     if kind != "gated":

@@ -24,13 +24,16 @@ CALIBRATION_FILE = "calibration.json"
 
 @dataclass(frozen=True, eq=False)
 class DeviceScores:
-    """What the device answers for n inputs; each [n] but surprisal_q16 and logits."""
+    """What the device answers for n inputs; each [n] but surprisal_q16 and logits. foreign: F at
+    or above its threshold."""
 
     predicted: NDArray[np.int32]
     surprisal_q16: NDArray[np.uint32]
     score_q16: NDArray[np.uint32]
     uncertainty_q16: NDArray[np.uint32]
     abstain: Bools
+    foreign_q16: NDArray[np.uint32]
+    foreign: Bools
     logits: NDArray[np.int8]
 
 
@@ -50,12 +53,15 @@ class Monitor:
     def decide(self, raw: RawScores) -> DeviceScores:
         given = self._inputs(raw)
         uncertainty = uncertainty_q16(self.decision.map, given)
+        foreign = uncertainty_q16(self.decision.foreign, given)
         return DeviceScores(
             predicted=raw.predicted,
             surprisal_q16=raw.surprisal_q16,
             score_q16=given.score_q16,
             uncertainty_q16=uncertainty,
             abstain=uncertainty >= self.decision.threshold_q16,
+            foreign_q16=foreign,
+            foreign=foreign >= self.decision.foreign_threshold_q16,
             logits=raw.logits,
         )
 
@@ -69,7 +75,8 @@ class Monitor:
 
     def features(self, raw: RawScores) -> Features:
         """The inputs of the map as the device computes them, as real numbers."""
-        return self._inputs(raw).features(third=self.decision.third != NO_THIRD)
+        measured = self.body.distance is not None
+        return self._inputs(raw).features(self.decision.third != NO_THIRD, measured)
 
     def _inputs(self, raw: RawScores) -> MapInputs:
         decision, logits, predicted = self.decision, raw.logits, raw.predicted
@@ -77,7 +84,7 @@ class Monitor:
         if decision.third == ENERGY:
             third = fx.free_energy_q16(self.confidence, logits, predicted)
         elif decision.third == MAHALANOBIS:
-            third = fx.ln_of_q16(raw.distance_q16).astype(np.int32)
+            third = fx.ln_of_q16(raw.distance_q16.min(axis=-1)).astype(np.int32)
         return MapInputs(
             score_q16=fx.score_q16(raw.surprisal_q16, np.asarray(decision.weight_q16, np.uint32)),
             error_logit_q16=fx.error_logit_q16(self.confidence, logits, predicted),
@@ -86,6 +93,7 @@ class Monitor:
             answer=predicted,
             classes=self.body.classes,
             third_q16=third,
+            distance_q16=raw.distance_q16,
         )
 
 
@@ -104,5 +112,16 @@ def load_monitor(folder: Path, decision_folder: Path | None = None, hint: str = 
     path = (decision_folder or folder) / CALIBRATION_FILE
     with reading(path, hint):
         decision = decision_from_dict(read_json(path, dict[str, Any], hint)["device"])
+        body = trimmed(body, decision)
         check_decision(decision, body)
     return Monitor(body, decision)
+
+
+def trimmed(body: Body, decision: Decision) -> Body:
+    """Without what the decision does not read: a decision without weights has no heads."""
+    return replace(
+        body,
+        taps=body.taps if decision.weight_q16 else (),
+        heads=body.heads if decision.weight_q16 else (),
+        distance=body.distance if decision.reads_distance else None,
+    )

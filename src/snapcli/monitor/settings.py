@@ -4,7 +4,7 @@ One list of fields says it all: the bytes here and the C struct in emit/settings
 """
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from snapcli.score.maps import MAX_BREAKPOINTS
 MAGIC = int.from_bytes(b"SNPS", "little")
 HEADER_BYTES = 16
 _CHECK_AT, _REPLACES_AT = 8, 12
+# In front of what belongs to F.
+FOREIGN_PREFIX = "foreign_"
 _NO_CONTROLLER = Budget(0, 0, 0, 0)
 
 
@@ -43,6 +45,11 @@ def settings_fields(monitor: Monitor) -> list[Field]:
         _scalar("alpha_q16", decision.alpha_q16, np.uint32),
         Field("weight_q16", np.array(decision.weight_q16, np.uint32), False),
         *map_fields(decision.map),
+        _scalar("foreign_threshold_q16", decision.foreign_threshold_q16, np.uint32),
+        *(
+            replace(field, name=f"{FOREIGN_PREFIX}{field.name}")
+            for field in map_fields(decision.foreign)
+        ),
         _scalar("step_q16", confidence.step_q16, np.int32),
         Field("exp_q15", confidence.exp_q15, False),
     ]
@@ -50,10 +57,11 @@ def settings_fields(monitor: Monitor) -> list[Field]:
 
 def layout_of(monitor: Monitor) -> int:
     """CRC-32 of the text that names kind and sizes; what differs here needs another image."""
-    device_map = monitor.decision.map
-    kind = type(device_map).__name__
-    if isinstance(device_map, Gated):
-        kind += f"({', '.join(device_map.inputs)}; third {monitor.decision.third})"
+    decision = monitor.decision
+    kind = type(decision.map).__name__
+    if isinstance(decision.map, Gated):
+        kind += f"({', '.join(decision.map.inputs)}; third {decision.third})"
+    kind += f", foreign({', '.join(decision.foreign.inputs)})"
     sizes = ", ".join(f"{field.name} {field.values.size}" for field in settings_fields(monitor))
     return zlib.crc32(f"{kind}: {sizes}".encode())
 
@@ -97,6 +105,7 @@ def map_fields(device_map: DeviceMap) -> list[Field]:
         return [
             _scalar(name, values, np.int32) if name in scalars else Field(name, values, False)
             for name, values in vars(device_map).items()
+            if name in scalars or values.size
         ]
     if isinstance(device_map, MapLogistic):
         names = ("b0_q16", "b1_q16", "b2_q16")

@@ -1,12 +1,12 @@
 """The two ways in which a run comes about, behind one interface: trained here, or attached."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from snapcli.config import FLOAT, MAHALANOBIS, SOURCES, CalibrateOptions, Recipe
+from snapcli.config import FLOAT, SOURCES, CalibrateOptions, Recipe
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.user.finished import load_given
 from snapcli.monitor.body import MODEL_FILE, read_graph
@@ -140,9 +140,6 @@ class AttachedOrigin(Origin):
         """The body of attach, with what calibrate decided."""
         folder, decision = self.run.inputs("attach"), self.run.inputs("calibrate")
         monitor = load_monitor(folder, decision, f"Run: {self.run.remedy('calibrate')}")
-        if monitor.decision.third != MAHALANOBIS:
-            # attach cannot know whether a map will read it.
-            monitor = replace(monitor, body=replace(monitor.body, distance=None))
         return Deployment(monitor, ("attach", "calibrate"), folder)
 
     def limit(self, asked: CalibrateOptions) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from snapcli.config import CalibrateOptions
 from snapcli.metrics.detection import ErrorDetection
+from snapcli.score.by_answer import AnswerFigures
 from snapcli.score.calibration import DetectionReport
 from snapcli.score.promise import Promise
 from snapcli.stored import read_as
@@ -23,19 +24,47 @@ class ControllerReport:
 
 
 @dataclass(frozen=True)
+class HeadsReport:
+    """What the heads are good for. present: whether the monitor has any. idle: they cost, and
+    neither U nor F is worse without them. gain: worth of the map on dev beyond the best without
+    heads, nan where nobody can tell. find_errors, find_foreign: whether U gains by them, and
+    whether F reads them."""
+
+    present: bool
+    idle: bool
+    gain: float
+    find_errors: bool
+    find_foreign: bool
+
+
+@dataclass(frozen=True)
+class ForeignReport:
+    """F: its inputs, its threshold, the share of clean dev data that this was set for, and the
+    shares of clean test data and of each foreign set that are called foreign."""
+
+    inputs: tuple[str, ...]
+    threshold: float
+    share: float
+    clean_test: float
+    found: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Figures:
     """What follows from a decision, on test data; dev holds the figures that the map was chosen
-    by. reads_surprise: whether U depends on the heads at all. Accuracies by severity are means
-    over all corruption types."""
+    by. answers: of maps that are told the answer. Accuracies by severity are means over all
+    corruption types."""
 
     temperature: float
     tap_weights: dict[str, float]
     map: dict[str, Any]
     map_reason: str
-    reads_surprise: bool
+    heads: HeadsReport
     threshold: float
     promise: Promise | None
     coverage_clean_test: float
+    foreign: ForeignReport
+    answers: tuple[AnswerFigures, ...]
     controller: ControllerReport | None
     accuracy_by_severity: dict[str, float]
     dev: dict[str, ErrorDetection]

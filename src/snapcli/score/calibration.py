@@ -4,13 +4,15 @@ A map that is judged has never seen the corruption types it is judged on (score/
 that is deployed is fitted on all types.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
 
 from snapcli.array import Array, Bools
+from snapcli.config import FitOptions
 from snapcli.metrics.detection import (
     Cell,
     Detection,
@@ -19,7 +21,7 @@ from snapcli.metrics.detection import (
     error_detection,
     ood_detection,
 )
-from snapcli.score.choice import BY_PREFERENCE, MIN_ERRORS, choose_kind
+from snapcli.score.choice import MIN_ERRORS, Worth, choose_kind, kinds_for
 from snapcli.score.maps import Features, Map, fit, reads_third
 from snapcli.score.promise import Promise, threshold_by_false_alarm, threshold_by_risk
 from snapcli.score.threshold import (
@@ -33,6 +35,8 @@ from snapcli.score.turns import turns
 Scorer = Callable[[Features], Array]
 Deploy = Callable[[Map], Scorer]
 """How a fitted map orders inputs where it runs; the device's version rounds as the device does."""
+
+_AS_USUAL = FitOptions()
 
 # What max-probability is called beside the maps.
 CONFIDENCE = "max-probability"
@@ -57,6 +61,9 @@ class Condition:
     def where(self, chosen: Bools) -> "Condition":
         return Condition(self.features.where(chosen), self.wrong[chosen], self.confidence[chosen])
 
+    def without_taps(self) -> "Condition":
+        return replace(self, features=self.features.without_taps())
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -64,6 +71,15 @@ class Conditions:
 
     clean: Condition
     corrupted: dict[tuple[str, int], Condition]
+
+    def without_taps(self) -> "Conditions":
+        corrupted = {key: c.without_taps() for key, c in self.corrupted.items()}
+        return Conditions(self.clean.without_taps(), corrupted)
+
+    def strongest(self) -> "list[Condition]":
+        """Every type at its highest severity."""
+        last = dict(sorted(self.corrupted))
+        return [self.corrupted[name, severity] for name, severity in last.items()]
 
     def types(self) -> list[str]:
         return list(dict.fromkeys(name for name, _ in self.corrupted))
@@ -95,27 +111,29 @@ class Conditions:
 @dataclass(frozen=True)
 class MapChoice:
     """dev: error detection on dev data of each map, on types that it has not seen, and that of
-    max-probability; empty where there was nothing to choose."""
+    max-probability; empty where there was nothing to choose, and then nobody knows the worth."""
 
     map: Map
     dev: dict[str, ErrorDetection]
     reason: str
+    worth: Worth | None = None
 
 
 @dataclass(frozen=True)
 class DetectionReport:
-    """Per score (U, S, max-probability): errors, and each OOD set against correct clean inputs."""
+    """Per score (U, S, max-probability): errors, and, F too, each OOD set against correct clean
+    inputs."""
 
     errors: dict[str, ErrorDetection]
     ood: dict[str, dict[str, Detection]]
 
 
-def fit_map(kind: str, dev: Conditions, types: Sequence[str], balanced: bool = True) -> Map:
+def fit_map(kind: str, dev: Conditions, types: Sequence[str], how: FitOptions = _AS_USUAL) -> Map:
     parts = [dev.clean, *(c for (name, _), c in dev.corrupted.items() if name in types)]
     clean = np.concatenate([np.full(len(p.wrong), i == 0) for i, p in enumerate(parts)])
     wrong = np.concatenate([p.wrong for p in parts])
     features = Features.concatenate([p.features for p in parts])
-    return fit(kind, features, wrong, clean, balanced)
+    return fit(kind, features, wrong, clean, how)
 
 
 def judge(
@@ -123,13 +141,13 @@ def judge(
     dev: Conditions,
     test: Conditions,
     deploy: Deploy = in_float,
-    balanced: bool = True,
+    how: FitOptions = _AS_USUAL,
 ) -> ErrorDetection:
     """Error detection on test by maps of that kind, fitted on dev, that have not seen the
     corruption types they score; each is judged by itself."""
 
     def scored(types: Sequence[str]) -> Callable[[Condition], Array]:
-        scorer = deploy(fit_map(kind, dev, types, balanced))
+        scorer = deploy(fit_map(kind, dev, types, how))
         return lambda condition: scorer(condition.features)
 
     return error_detection(
@@ -138,7 +156,7 @@ def judge(
 
 
 def choose_map(
-    kind: str, dev: Conditions, deploy: Deploy = in_float, balanced: bool = True
+    kind: str, dev: Conditions, deploy: Deploy = in_float, how: FitOptions = _AS_USUAL
 ) -> MapChoice:
     """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev."""
     if kind == "auto" and dev.errors() < MIN_ERRORS:
@@ -147,15 +165,29 @@ def choose_map(
     confidence = _plain_errors(dev, dev, attrgetter("confidence"))
     # The same map without S: a gain of the temperature is no gain of S.
     without = _plain_errors(dev, dev, attrgetter("features.error_logit"))
-    tried = dict.fromkeys(BY_PREFERENCE if kind == "auto" else (*BY_PREFERENCE, kind))
-    figures = {name: judge(name, dev, dev, deploy, balanced) for name in tried}
+    kinds = kinds_for(dev.clean.features)
+    tried = dict.fromkeys(kinds if kind == "auto" else (*kinds, kind))
+    figures = {name: judge(name, dev, dev, deploy, how) for name in tried}
+    worth = Worth(figures, without, int(dev.clean.wrong.sum()))
     taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
     if kind == "auto":
-        taken, reason = choose_kind(figures, without, int(dev.clean.wrong.sum()))
-    fitted = fit_map(taken, dev, dev.types(), balanced)
+        taken, reason = choose_kind(worth)
+    fitted = fit_map(taken, dev, dev.types(), how)
     if dev.clean.features.third is not None and not reads_third(fitted):
         reason += " The third input adds nothing and is left out."
-    return MapChoice(fitted, {CONFIDENCE: confidence, **figures}, reason)
+    return MapChoice(fitted, {CONFIDENCE: confidence, **figures}, reason, worth)
+
+
+def gain_of_taps(choice: MapChoice, dev: Conditions, deploy: Deploy, how: FitOptions) -> float:
+    """Worth on dev of the map that was taken beyond the best of a monitor without heads; nan where
+    there was nothing to choose."""
+    if choice.worth is None:
+        return math.nan
+    bare = dev.without_taps()
+    kinds = kinds_for(bare.clean.features)
+    figures = {name: judge(name, bare, bare, deploy, how) for name in kinds}
+    without = replace(choice.worth, figures=figures)
+    return choice.worth.of(choice.map.kind) - without.of(without.best())
 
 
 def _plain_errors(
@@ -197,25 +229,33 @@ def choose_threshold(
 
 def evaluate(
     fitted: Map,
+    foreign: Map,
     dev: Conditions,
     test: Conditions,
     ood: Mapping[str, Condition],
     deploy: Deploy = in_float,
-    balanced: bool = True,
+    how: FitOptions = _AS_USUAL,
 ) -> DetectionReport:
     """Errors by maps that have not seen their types; OOD sets, which no map has seen, by the
     deployed one."""
-    scorer = deploy(fitted)
+    by_map, by_foreign = deploy(fitted), deploy(foreign)
     scores: dict[str, Callable[[Condition], Array]] = {
-        "U": lambda condition: scorer(condition.features),
+        "U": lambda condition: by_map(condition.features),
+        "F": lambda condition: by_foreign(condition.features),
         "S": attrgetter("features.score"),
         CONFIDENCE: attrgetter("confidence"),
     }
+    if not test.clean.features.surprisal.shape[1]:
+        del scores["S"]
     right = ~test.clean.wrong
     return DetectionReport(
         errors={
-            "U": judge(fitted.kind, dev, test, deploy, balanced),
-            **{name: _plain_errors(dev, test, scores[name]) for name in ("S", CONFIDENCE)},
+            "U": judge(fitted.kind, dev, test, deploy, how),
+            **{
+                name: _plain_errors(dev, test, scores[name])
+                for name in scores
+                if name not in ("U", "F")
+            },
         },
         ood={
             set_name: {

@@ -2,13 +2,19 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from snapcli.metrics.detection import Detection, ErrorDetection
+from snapcli.score.maps import Features
 
 # The simplest first; temperature, which does not use S, last: a map that is no worse on dev may
-# still react to what dev data do not show. class-gated is not tried: it ranks errors better, but no
-# figure on dev says what it costs on foreign inputs.
-BY_PREFERENCE = ("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "temperature")
+# still react to what dev data do not show.
+BY_PREFERENCE = (
+    *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", "evidence"),
+    "temperature",
+)
+# Those that have something to go by in a monitor without heads.
+_WITHOUT_TAPS = ("class-gated", "evidence", "temperature")
 # AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
 # What harm within the conditions weighs against a gain over all of them.
@@ -17,44 +23,69 @@ HARM_WEIGHT = 3.0
 MIN_ERRORS = 10
 
 
-def choose_kind(
-    figures: Mapping[str, ErrorDetection], confidence: ErrorDetection, clean_errors: int
-) -> tuple[str, str]:
-    """(kind, why); figures of all BY_PREFERENCE, confidence: those of max-probability at the fitted
-    temperature, from which gain and loss are counted.
+def kinds_for(features: Features) -> tuple[str, ...]:
+    """Those of BY_PREFERENCE that these features can feed."""
+    has_taps = features.surprisal.shape[1] > 0
+    kinds = BY_PREFERENCE if has_taps else _WITHOUT_TAPS
+    return tuple(k for k in kinds if k != "evidence" or features.distances is not None)
 
-    A map's worth is what it gains in pooled AUROC, less HARM_WEIGHT times its
-    harm: what it loses per cell or on clean data beyond MARGIN. A map that does harm sees that
-    conditions differ, but ranks worse within each. The first within MARGIN of the largest worth
-    is taken.
+
+@dataclass(frozen=True)
+class Worth:
+    """What maps gain on dev data, counted from max-probability at the fitted temperature.
+
+    A map's worth is its gain in pooled AUROC and what it gains within the conditions: per cell or
+    on clean data, whichever is less. If that is a loss beyond MARGIN, it counts HARM_WEIGHT times:
+    a map that does harm sees that conditions differ, but ranks worse within each. With too few
+    clean errors to judge, cells alone count.
     """
-    judge_clean = clean_errors >= MIN_ERRORS
-    too_few = f" Clean dev data has {_errors(clean_errors)}, too few to judge harm there."
-    note = "" if judge_clean else too_few
 
-    def gain(kind: str) -> float:
+    figures: Mapping[str, ErrorDetection]
+    confidence: ErrorDetection
+    clean_errors: int
+
+    @property
+    def judges_clean(self) -> bool:
+        return self.clean_errors >= MIN_ERRORS
+
+    def gain(self, kind: str) -> float:
         if kind == "temperature":  # by definition; the device's rounding is not its gain
             return 0.0
-        return _change(figures[kind].pooled, confidence.pooled)
+        return _change(self.figures[kind].pooled, self.confidence.pooled)
 
-    def loss(kind: str) -> float:
+    def within(self, kind: str) -> float:
         if kind == "temperature":
             return 0.0
-        parts = [_change(figures[kind].per_cell, confidence.per_cell)]
-        parts += [_change(figures[kind].clean, confidence.clean)] if judge_clean else []
-        return max(0.0, -min(parts))
+        parts = [_change(self.figures[kind].per_cell, self.confidence.per_cell)]
+        if self.judges_clean:
+            parts.append(_change(self.figures[kind].clean, self.confidence.clean))
+        return min(parts)
 
-    def worth(kind: str) -> float:
-        return gain(kind) - HARM_WEIGHT * max(0.0, loss(kind) - MARGIN)
+    def of(self, kind: str) -> float:
+        within = self.within(kind)
+        harm = HARM_WEIGHT * min(0.0, within + MARGIN)
+        return self.gain(kind) + (within if within > 0 else harm)
+
+    def best(self) -> str:
+        return max(self.figures, key=self.of)
+
+
+def choose_kind(worth: Worth) -> tuple[str, str]:
+    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth."""
+    too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
+    note = "" if worth.judges_clean else too_few
+    tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
 
     def told(kind: str) -> str:
-        return f"{kind} gains {gain(kind):+.3f} pooled and loses {loss(kind):.3f} within conditions"
+        gain, within = worth.gain(kind), worth.within(kind)
+        verb = f"gains {within:.3f}" if within > 0 else f"loses {-within:.3f}"
+        return f"{kind} gains {gain:+.3f} pooled and {verb} within conditions"
 
-    best = max(BY_PREFERENCE, key=worth)
-    taken = next(kind for kind in BY_PREFERENCE if worth(kind) >= worth(best) - MARGIN)
+    best = max(tried, key=worth.of)
+    taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - MARGIN)
     if taken == "temperature":
-        nearest = max(BY_PREFERENCE[:-1], key=worth)
-        return taken, f"No map with S is worth it: the best, {told(nearest)}.{note}"
+        nearest = max(tried[:-1], key=worth.of)
+        return taken, f"No other map is worth it: the best, {told(nearest)}.{note}"
     if best == "temperature":
         return (
             taken,

@@ -1,4 +1,4 @@
-"""How far a pooled activation lies from the nearest class, a map's third input if asked for."""
+"""How far a pooled activation lies from the classes: the answered, the next, the nearest."""
 
 from dataclasses import dataclass
 
@@ -29,14 +29,25 @@ class Mahalanobis:
 
     def distance(self, pooled: Array) -> Array:
         """[n, channels] -> [n]: squared distance to the nearest class / rank, about 1 if clean."""
+        return np.asarray(self._distances(pooled).min(axis=-1))
+
+    def to_answer_and_next(self, pooled: Array, answer: NDArray[np.int64]) -> Array:
+        """[n, channels], [n] -> [n, 2]: to the answered class and to the nearest other."""
+        distances, rows = self._distances(pooled), np.arange(len(pooled))
+        own = distances[rows, answer]
+        distances[rows, answer] = np.inf
+        return np.stack([own, distances.min(axis=-1)], axis=-1)
+
+    def _distances(self, pooled: Array) -> Array:
+        """[n, classes]."""
         z = (pooled - self.mean) / self.deviation @ self.whitening.T
         centres = self.centres @ self.whitening.T
-        away = [np.mean((z - centre) ** 2, axis=-1) for centre in centres]
-        return np.min(away, axis=0)
+        return np.stack([np.mean((z - centre) ** 2, axis=-1) for centre in centres], axis=-1)
 
 
-def fit_mahalanobis(pooled: Array, labels: NDArray[np.int64]) -> Mahalanobis:
-    """pooled [n, channels] of clean training data; a class without examples has no centre.
+def fit_mahalanobis(pooled: Array, labels: NDArray[np.int64], classes: int) -> Mahalanobis:
+    """pooled [n, channels] of clean training data, labels [n] in [0, classes); a class without
+    examples gets the mean of all as its centre.
 
     The covariance is shrunk as Ledoit and Wolf do, so that it has an inverse.
     """
@@ -45,9 +56,10 @@ def fit_mahalanobis(pooled: Array, labels: NDArray[np.int64]) -> Mahalanobis:
     mean, spread = pooled.mean(axis=0), pooled.std(axis=0)
     deviation = np.maximum(spread, max(_LEAST_DEVIATION * float(spread.max()), 1e-12))
     x = (pooled - mean) / deviation
-    classes, index = np.unique(labels, return_inverse=True)
-    centres = np.stack([x[index == k].mean(axis=0) for k in range(len(classes))])
-    covariance, _ = ledoit_wolf(x - centres[index], assume_centered=True)
+    centres = np.zeros((classes, x.shape[1]))
+    for k in np.unique(labels):
+        centres[k] = x[labels == k].mean(axis=0)
+    covariance, _ = ledoit_wolf(x - centres[labels], assume_centered=True)
     variances, directions = np.linalg.eigh(covariance)
     kept = np.argsort(variances)[::-1][:MAX_RANK]
     # Data without any spread has no metric of its own.

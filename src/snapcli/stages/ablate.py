@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from snapcli import toolchain
-from snapcli.config import INT8, MAHALANOBIS, MODES, AblateOptions, CalibrateOptions
+from snapcli.config import INT8, MODES, AblateOptions, CalibrateOptions
 from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation
 from snapcli.emit.golden import dev_inputs
@@ -199,7 +199,7 @@ class _Judging:
 
     def judge(self, fitter: Refit, rows: Rows) -> None:
         """The first rows that are judged must hold the reference."""
-        with_distances = self._calibration.third == MAHALANOBIS
+        with_distances = self._calibration.wants_distances
         network = ManyHeads(fitter.graph, self._heads(fitter, rows), with_distances)
         seen = collect(
             network.observe,

@@ -4,6 +4,7 @@ The model itself is never changed: the .tflite that was given is the backbone th
 """
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,13 @@ from snapcli.graph.graph import Graph
 from snapcli.graph.reader import model_bytes, read_tflite
 from snapcli.heads.fit import fit_head
 from snapcli.heads.quantize import quantize_head
-from snapcli.judging.attach_words import doubts, float_ends, meaning, unfit_heads
+from snapcli.judging.attach_words import (
+    doubts,
+    float_ends,
+    meaning,
+    unfit_heads,
+    without_heads,
+)
 from snapcli.judging.calibrate_attached import (
     SCORES_FILE,
     Scores,
@@ -42,7 +49,7 @@ from snapcli.judging.tap_choice import TapChoice, choose_taps
 from snapcli.models.finished import Finished, is_keras, load_finished
 from snapcli.monitor.body import Body, TapTensors, save_body
 from snapcli.monitor.candidates import Candidates, CandidateScores
-from snapcli.monitor.decision import ONE_Q16
+from snapcli.monitor.decision import ONE_Q16, Decision
 from snapcli.monitor.distance import quantize_mahalanobis
 from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.origin.answers import (
@@ -57,13 +64,14 @@ from snapcli.origin.recipe import CONFIG
 from snapcli.pricing.heads import Prices, measure_or_estimate
 from snapcli.progress import OnProgress, silent
 from snapcli.results.attach import AttachReport
+from snapcli.results.calibrate import CalibrateReport
 from snapcli.results.taps import Candidate
 from snapcli.runs import Run, disk_errors, whole_file, write_json
 from snapcli.score.mahalanobis import fit_mahalanobis
 from snapcli.targets import load_target
 from snapcli.usercode import code_is_allowed
 
-AUTO = ("auto",)
+AUTO, NONE = ("auto",), ("none",)
 RANK = 32
 # Examples that heads are fitted on, from all over the split; more hardly change them.
 _EXAMPLES = 10_000
@@ -99,7 +107,7 @@ def attach(
     seen = _pooled(graph, pairs, train, watched)
     candidates = _fitted(graph, pairs, train, seen, options, watched)
     scores = _scored(candidates, evaluation, watched)
-    answers = {s: scores[_clean(s)].raw.predicted.astype(np.int64) for s in SPLITS}
+    answers = {s: scores[_clean(s)].of_body(()).predicted.astype(np.int64) for s in SPLITS}
     if not dataset.labelled:
         evaluation = replace(evaluation, dataset=with_answers(train, answers))
     every = candidates.body(range(len(pairs)))
@@ -110,12 +118,21 @@ def attach(
         replace(every, distance=None), inputs, target, recipe.export_c.kernels, cmsis_nn
     )
     watched.at(_ENDING // 2, "taps and map fitted")
+
+    def decided(chosen: Sequence[int]) -> tuple[Body, Scores, Decision, CalibrateReport]:
+        body = candidates.body(chosen)
+        kept = {key: scored.of_body(chosen) for key, scored in scores.items()}
+        return body, kept, *decide(run.name, body, kept, evaluation, recipe.calibrate)
+
     choice = TapChoice(tuple(range(len(pairs))), "as asked for")
     if options.taps == AUTO:
         choice = choose_taps(every, dev, prices, options.max_overhead)
-    body = candidates.body(choice.chosen)
-    kept = {key: scored.take(choice.chosen) for key, scored in scores.items()}
-    decision, calibrated = decide(run.name, body, kept, evaluation, recipe.calibrate)
+    elif options.taps == NONE:
+        choice = TapChoice((), "as asked for")
+    body, kept, decision, calibrated = decided(choice.chosen)
+    if options.taps == AUTO and calibrated.heads.idle:
+        choice = TapChoice((), without_heads(choice, body, calibrated.heads.gain))
+        body, kept, decision, calibrated = decided(choice.chosen)
     cost = prices.of(every, list(choice.chosen))
     means = kept[_clean("dev")].surprisal_q16.mean(axis=0) / ONE_Q16
     surprisal = {tap.after: float(e) for tap, e in zip(body.taps, means, strict=True)}
@@ -217,11 +234,13 @@ def _agreement(model: _Model, answers: NDArray[np.int64]) -> float:
 
 
 def _pairs(graph: Graph, options: AttachOptions) -> list[tuple[str, str]]:
+    if options.taps == NONE:
+        return tap_pairs(graph)[-1:]  # where the distances are measured
     pairs = tap_pairs(graph) if options.taps == AUTO else named_pairs(graph, options.taps)
     if not pairs:
         raise UsageError(
             "the model has no two blocks where one could be predicted from the other",
-            "Name two of its tensors: --taps before:after",
+            "Name two of its tensors (--taps before:after), or go without heads (--taps none).",
         )
     if options.taps != AUTO and len(pairs) > MAX_TAPS:
         raise UsageError(f"{len(pairs)} taps", f"A monitor has at most {MAX_TAPS}.")
@@ -260,21 +279,25 @@ def _fitted(
     options: AttachOptions,
     watched: _Watched,
 ) -> Candidates:
-    classes = dataset.train.y if dataset.labelled else seen.logits.argmax(axis=-1)
+    labels = dataset.train.y if dataset.labelled else seen.logits.argmax(axis=-1)
+    classes = seen.logits.shape[1]
     real = seen.channel_means(graph)
     heads, distances = [], []
     for (before, after), rank in zip(pairs, _ranks(options, len(pairs)), strict=True):
         head = fit_head(before, after, real[before], real[after], rank, options.seed)
         ends = graph.tensors[before], graph.tensors[after]
         heads.append(quantize_head(head, *ends, seen.sums[before]))
-        distances.append(quantize_mahalanobis(fit_mahalanobis(real[after], classes), ends[1]))
+        measure = fit_mahalanobis(real[after], labels, classes)
+        distances.append(quantize_mahalanobis(measure, ends[1]))
         watched.passed(_HEAD)
         watched.at(0, f"heads fitted, {after}")
     taps = tuple(TapTensors(*pair) for pair in pairs)
     return Candidates(graph, taps, tuple(heads), tuple(distances), MEAN)
 
 
-def _scored(candidates: Candidates, evaluation: Evaluation, watched: _Watched) -> Scores:
+def _scored(
+    candidates: Candidates, evaluation: Evaluation, watched: _Watched
+) -> dict[Key, CandidateScores]:
     scores = {}
     for key, x in evaluation.each():
         parts = []
@@ -286,7 +309,9 @@ def _scored(candidates: Candidates, evaluation: Evaluation, watched: _Watched) -
     return scores
 
 
-def _dev_scores(body: Body, scores: Scores, evaluation: Evaluation) -> DevScores:
+def _dev_scores(
+    body: Body, scores: Mapping[Key, CandidateScores], evaluation: Evaluation
+) -> DevScores:
     scale = np.float64(body.graph.tensors[logits_of(body.graph)].scale)
     dev = {key: scored for key, scored in scores.items() if key.split == "dev"}
     return DevScores(

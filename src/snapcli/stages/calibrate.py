@@ -5,13 +5,14 @@ from dataclasses import asdict
 import numpy as np
 
 from snapcli.array import Array
-from snapcli.config import ENERGY, MAHALANOBIS, CalibrateOptions
+from snapcli.config import ENERGY, MAHALANOBIS, NO_TAPS, CalibrateOptions
 from snapcli.data import load_dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.heads.head import surprisals, tapped_blocks
 from snapcli.judging.calibrate_attached import calibrate_attached
 from snapcli.judging.conditions import conditions, dev_conditions, foreign_conditions, seen
 from snapcli.judging.evidence import class_examples
+from snapcli.judging.fitting import Given, fit_all
 from snapcli.models.activations import pooled_activations
 from snapcli.models.tensorflow import require_tensorflow
 from snapcli.origin.network import trained
@@ -20,15 +21,11 @@ from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.calibrate import CalibrateReport, ControllerReport
 from snapcli.runs import Run, write_json
-from snapcli.score.calibration import (
-    choose_map,
-    choose_threshold,
-    evaluate,
-)
+from snapcli.score.calibration import in_float
 from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
 from snapcli.score.controller import Controller
 from snapcli.score.mahalanobis import fit_mahalanobis
-from snapcli.score.maps import Features, log_of, map_to_dict, reads_surprise
+from snapcli.score.maps import Features, log_of, map_to_dict
 from snapcli.score.weights import tap_weights
 
 
@@ -46,26 +43,29 @@ def calibrate(
     logits_of: dict[Key, np.ndarray] = {}
     surprisal_of: dict[Key, np.ndarray] = {}
     third_of: dict[Key, np.ndarray] = {}
-    measure = None
-    if options.third == MAHALANOBIS:
-        examples = class_examples(evaluation.dataset)
-        x = evaluation.dataset.front_end(examples.x)
-        activations = pooled_activations(model, x, [heads[-1].after], recipe.train.statistics)
-        measure = fit_mahalanobis(activations[heads[-1].after].astype(np.float64), examples.y)
+    distances_of: dict[Key, np.ndarray] = {}
+    classes, last = evaluation.dataset.class_names, heads[-1].after
+    examples = class_examples(evaluation.dataset)
+    x = evaluation.dataset.front_end(examples.x)
+    pooled = pooled_activations(model, x, [last], recipe.train.statistics)[last]
+    measure = fit_mahalanobis(pooled.astype(np.float64), examples.y, len(classes))
+    taps = heads if options.taps != NO_TAPS else []
     done, total = 0, evaluation.examples
     for key, x in evaluation.each():
         activations = pooled_activations(model, x, tapped_blocks(heads), recipe.train.statistics)
         logits_of[key] = activations["logits"].astype(np.float64)
-        surprisal_of[key] = surprisals(heads, activations)
-        if measure:
-            third_of[key] = log_of(measure.distance(activations[heads[-1].after]))
+        surprisal_of[key] = surprisals(heads, activations)[:, : len(taps)]
+        answers = logits_of[key].argmax(axis=-1)
+        distances_of[key] = measure.to_answer_and_next(activations[last], answers)
+        if options.third == MAHALANOBIS:
+            third_of[key] = log_of(distances_of[key].min(axis=-1))
         done += len(x)
         on_progress(done, total, f"examples scored, {key.condition}")
 
     dev = Key("dev", "clean")
     fit = seen(evaluation, options, dev)
     temperature = fit_temperature(logits_of[dev][fit], evaluation.dataset.dev.y[fit])
-    weights = tap_weights(surprisal_of[dev][fit], options.weights)
+    weights = tap_weights(surprisal_of[dev][fit], options.weights) if taps else np.zeros(0)
     if options.third == ENERGY:
         third_of = {key: energy(logits, temperature) for key, logits in logits_of.items()}
     features = {
@@ -77,32 +77,35 @@ def calibrate(
             logits_of[key].argmax(axis=-1),
             logits_of[key].shape[1],
             third_of.get(key),
+            distances_of[key],
         )
         for key in logits_of
     }
     on_dev, held_out = dev_conditions(features, logits_of, evaluation, options)
     on_test = conditions(features, logits_of, evaluation, "test")
     foreign = foreign_conditions(features, logits_of, evaluation)
-    choice = choose_map(options.map, on_dev, balanced=options.balanced)
-    chosen = choose_threshold(options.threshold, options.share, choice.map, on_dev, held_out)
-    threshold = chosen.threshold
+    given = Given(on_dev, held_out, on_test, foreign, classes, labelled=True)
+    fitted = fit_all(given, options, in_float, lambda fitted_map: fitted_map)
+    choice, threshold = fitted.choice, fitted.threshold.threshold
     clean_test = choice.map(on_test.clean.features)
     report = CalibrateReport(
         run=run.name,
         temperature=temperature,
-        tap_weights={h.after: float(w) for h, w in zip(heads, weights, strict=True)},
+        tap_weights={h.after: float(w) for h, w in zip(taps, weights, strict=True)},
         map=map_to_dict(choice.map),
         map_reason=choice.reason,
-        reads_surprise=reads_surprise(choice.map),
+        heads=fitted.heads,
         threshold_rule=options.threshold,
         threshold=threshold,
-        promise=chosen.promise,
+        promise=fitted.threshold.promise,
         coverage_clean_test=float(np.mean(clean_test < threshold)),
+        foreign=fitted.foreign_report,
+        answers=fitted.answers,
         controller=_controlled(options, clean_test, threshold),
         test_accuracy=on_test.accuracy(),
         accuracy_by_severity=on_test.accuracy_by_severity(),
         dev=choice.dev,
-        detection=evaluate(choice.map, on_dev, on_test, foreign, balanced=options.balanced),
+        detection=fitted.detection,
     )
     with run.write("calibrate", after=("train",)) as out:
         write_json(out / "calibration.json", {"options": asdict(options), "report": asdict(report)})

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from snapcli.config import MAHALANOBIS, QuantizeOptions
+from snapcli.config import NO_TAPS, QuantizeOptions
 from snapcli.data import load_dataset
 from snapcli.data.dataset import Dataset
 from snapcli.data.evaluation import Evaluation, Key
@@ -22,11 +22,11 @@ from snapcli.judging.evidence import class_examples
 from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
-from snapcli.monitor.body import Body, RawScores, save_body
+from snapcli.monitor.body import Body, ClassDistance, RawScores, save_body
 from snapcli.monitor.build import RANGE_EXAMPLES, build_body
 from snapcli.monitor.decision import ONE_Q16, decision_to_dict
 from snapcli.monitor.distance import quantize_mahalanobis
-from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor
+from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor, trimmed
 from snapcli.monitor.pooled import pooled_in_chunks
 from snapcli.origin.network import trained
 from snapcli.origin.recipe import run_recipe
@@ -53,20 +53,20 @@ def quantize(
     train = dataset.front_end(dataset.train.x[: max(options.samples, RANGE_EXAMPLES)])
     tflite = convert_int8(model, tapped_blocks(heads), train[: options.samples])
     body = build_body(read_tflite(tflite), heads, train, options_of.statistics)
-    if calibration.third == MAHALANOBIS:
-        body = with_distance(body, dataset)
+    body = with_distance(body, dataset)
+    if calibration.taps == NO_TAPS:
+        body = body.without_taps()
 
     raw = _run(body, evaluation, on_progress)
     decision, figures = fit_decision(body, raw, evaluation, calibration)
-    if decision.third != MAHALANOBIS:
-        body = replace(body, distance=None)  # the map does not read it
+    body = trimmed(body, decision)
     report = QuantizeReport(
         run=run.name,
         model_bytes=len(tflite),
         macs=body.graph.macs,
         mean_surprisal={
             h.after: float(raw[Key("dev", "clean")].surprisal_q16[:, i].mean() / ONE_Q16)
-            for i, h in enumerate(heads)
+            for i, h in enumerate(heads[: len(body.taps)])
         },
         drift=_drift(Monitor(body, decision), raw, evaluation, calibrated / "scores.npz", run),
         **vars(figures),
@@ -79,14 +79,14 @@ def quantize(
 
 
 def with_distance(body: Body, dataset: Dataset) -> Body:
-    """With the distance to the nearest class, fitted on what the integer model computes."""
+    """With the distances to the classes, fitted on what the integer model computes."""
     examples = class_examples(dataset)
     tensor = body.graph.tensors[body.taps[-1].after]
 
     x = body.graph.quantize(dataset.front_end(examples.x))
     sums = pooled_in_chunks(body.graph, [tensor.name], body.statistics, x).sums[tensor.name]
-    fitted = fit_mahalanobis(tensor.channel_means(sums), examples.y)
-    return replace(body, distance=quantize_mahalanobis(fitted, tensor))
+    fitted = fit_mahalanobis(tensor.channel_means(sums), examples.y, body.classes)
+    return replace(body, distance=ClassDistance(tensor.name, quantize_mahalanobis(fitted, tensor)))
 
 
 def _run(body: Body, evaluation: Evaluation, on_progress: OnProgress) -> dict[Key, RawScores]:

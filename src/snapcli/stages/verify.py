@@ -258,7 +258,8 @@ def _of_heads(program: Program, tensors: Mapping[str, NDArray]) -> dict[int, NDA
             values[i] = body.surprisal_q16(step.index, sums, logits.reshape(len(logits), -1))
         elif isinstance(step, DistanceStep):
             assert body.distance is not None
-            values[i] = fx.mahalanobis_s8(body.distance, sums[step.tensor])
+            answer = fx.argmax_s8(logits.reshape(len(logits), -1))
+            values[i] = fx.mahalanobis_s8(body.distance.parameters, sums[step.tensor], answer)
     return values
 
 

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from snapcli.array import Bools
+from snapcli.config import FitOptions
 from snapcli.score.maps.class_gated import ClassGatedMap, TapGate, fit_class_gated
 from snapcli.score.maps.features import Features, log_of
 from snapcli.score.maps.gated import (
+    OWN,
     SCORE,
     THIRD,
     Gate,
@@ -31,6 +33,7 @@ from snapcli.score.maps.staircase import (
 
 __all__ = [
     "MAX_BREAKPOINTS",
+    "OWN",
     "PERCENTILES",
     "SCORE",
     "THIRD",
@@ -45,12 +48,15 @@ __all__ = [
     "fit",
     "log_of",
     "map_to_dict",
+    "reads_distance",
     "reads_surprise",
     "reads_third",
     "tap_input",
     "tap_of",
     "temperature",
 ]
+
+_AS_USUAL = FitOptions()
 
 Map = GatedMap | ClassGatedMap | LogisticMap | StaircaseMap
 
@@ -60,18 +66,18 @@ def fit(
     features: Features,
     wrong: Bools,
     clean: Bools,
-    balanced: bool = True,
+    how: FitOptions = _AS_USUAL,
 ) -> Map:
     """kind: one of config.MAPS; wrong and clean say of each of n inputs whether it is so."""
     match kind:
         case "temperature":
             return temperature()
         case "gated" | "gated-taps":
-            return fit_gated(features, wrong, clean, balanced, per_tap=kind == "gated-taps")
-        case "class-gated":
-            return fit_class_gated(features, wrong, clean, balanced)
+            return fit_gated(features, wrong, clean, how.balanced, per_tap=kind == "gated-taps")
+        case "class-gated" | "evidence":
+            return fit_class_gated(kind, features, wrong, clean, how)
         case "logistic" | "logistic-s":
-            return fit_logistic(features, wrong, balanced, with_doubt=kind == "logistic")
+            return fit_logistic(features, wrong, how.balanced, with_doubt=kind == "logistic")
         case "isotonic":
             return fit_isotonic(features, wrong)
         case "percentile":
@@ -83,11 +89,21 @@ def reads_third(fitted: Map) -> bool:
     return isinstance(fitted, GatedMap) and any(gate.input == THIRD for gate in fitted.gates)
 
 
+def reads_distance(fitted: Map) -> bool:
+    """Whether it reads the distances to the answered and the next class."""
+    match fitted:
+        case GatedMap(gates=gates):
+            return any(gate.input == OWN for gate in gates)
+        case ClassGatedMap():
+            return fitted.reads_distance
+    return False
+
+
 def reads_surprise(fitted: Map) -> bool:
     """Whether U depends on S or on a tap at all: a fitted slope may have come out as nothing."""
     match fitted:
         case GatedMap(gates=gates):
-            return any(gate.input != THIRD for gate in gates)
+            return any(gate.input not in (THIRD, OWN) for gate in gates)
         case ClassGatedMap(familiar=familiar, taps=taps, strange_offset=offset):
             return familiar > 0 or any(tap.slope > 0 for tap in taps) or any(offset)
         case LogisticMap(b1=b1):

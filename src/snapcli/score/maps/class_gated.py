@@ -1,4 +1,4 @@
-"""As the gated maps, but told which class was answered: class-gated."""
+"""As the gated maps, but told which class was answered: class-gated; and how near: evidence."""
 
 from dataclasses import astuple, dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.array import Array, Bools
+from snapcli.config import EVIDENCE, FitOptions
 from snapcli.score.maps.features import Features
 from snapcli.score.maps.gated import USUAL
 from snapcli.score.maps.regression import intercept, sigmoid
@@ -31,12 +32,14 @@ class TapGate:
 @dataclass(frozen=True)
 class ClassGatedMap:
     """U = sigmoid(b0 + b2 l + familiar min(0, l) (1 - o) + sum over taps of slope g
-    + offset[answer] + strange_offset[answer] o)
+    + own ln d_own + ratio ln(d_own / d_next) + offset[answer] + strange_offset[answer] o)
 
-    l: the error logit; o = min(1, max over taps of g / cap): how strange the input is, in [0, 1].
-    familiar: what confidence counts more on inputs that are not strange. offset, strange_offset
-    [classes]. No slope is negative and no strange_offset below -min(slope cap), so U falls neither
-    with the surprise of a tap nor with the error logit, at a fixed answer.
+    l: the error logit; o = min(1, max over taps of g / cap): how strange the input is, in [0, 1];
+    0 without taps. familiar: what confidence counts more on inputs that are not strange. own,
+    ratio: of the distances to the answered and to the nearest other class, 0 unless the map is
+    called evidence. offset, strange_offset [classes]. No slope is negative and no strange_offset
+    below -min(slope cap), so at a fixed answer U never falls with the surprise of a tap, the error
+    logit or the way from the answered class, nor as another class comes nearer.
 
     Worked example, for two inputs with p = 0.9 and an excess of 1, which is wholly strange. The
     answer 1 is wrong more often there:
@@ -56,61 +59,77 @@ class ClassGatedMap:
     taps: tuple[TapGate, ...]
     offset: tuple[float, ...]
     strange_offset: tuple[float, ...]
+    own: float = 0.0
+    ratio: float = 0.0
 
     def __call__(self, features: Features) -> Array:
         return sigmoid(self.rank(features))
 
     def rank(self, features: Features) -> Array:
         """The logit of U, which still tells inputs apart where U has rounded to 1."""
-        slope, theta, cap = np.array([astuple(tap) for tap in self.taps]).T
+        slope, theta, cap = np.array([astuple(tap) for tap in self.taps]).reshape(-1, 3).T
         excess = np.maximum(0.0, features.log_surprisal() - theta)
         strange = _strange(excess, cap)
-        slopes = np.array([self.b2, self.familiar, *slope])
+        near = [self.own, self.ratio] if self.reads_distance else []
+        slopes = np.array([self.b2, self.familiar, *slope, *near])
         tables = np.array(self.offset), np.array(self.strange_offset)
-        columns = _columns(features, excess, strange)
+        columns = _columns(features, excess, strange, self.reads_distance)
         return self.b0 + _linear(columns, strange, slopes, *tables, features.answer)
+
+    @property
+    def reads_distance(self) -> bool:
+        return self.kind == EVIDENCE
 
 
 def fit_class_gated(
-    features: Features, wrong: Bools, clean: Bools, balanced: bool
+    kind: str, features: Features, wrong: Bools, clean: Bools, how: FitOptions
 ) -> ClassGatedMap:
     """theta is the usual range on clean data, cap the median excess on corrupted. One ridge holds
-    all slopes and offsets near 0; clean data weigh at most as much as corrupted."""
+    all slopes and offsets near 0; clean data weigh at most as much as corrupted. Without
+    class_offsets both tables are 0."""
     x = features.log_surprisal()
+    taps = x.shape[1]
     theta = np.quantile(x[clean], USUAL, axis=0)
     excess = np.maximum(0.0, x - theta)
-    cap = np.full(x.shape[1], _LEAST_CAP)
+    cap = np.full(taps, _LEAST_CAP)
     if not clean.all():
         cap = np.maximum(cap, np.median(excess[~clean], axis=0))
     strange = _strange(excess, cap)
-    columns = _columns(features, excess, strange)
+    columns = _columns(features, excess, strange, kind == EVIDENCE)
+    reach = _REACH if how.class_offsets else 0.0
     slopes, offset, strange_offset = _regress(
-        columns, strange, features, wrong, _weights(wrong, clean, balanced)
+        columns, strange, features, wrong, _weights(wrong, clean, how.balanced), reach
     )
     # More surprise makes an input stranger, too: what this takes off an answer must not exceed
     # what the slopes add.
-    strange_offset = np.maximum(strange_offset, -np.min(slopes[2:] * cap))
+    slope = slopes[2 : 2 + taps]
+    strange_offset = np.maximum(strange_offset, -np.min(slope * cap, initial=np.inf))
     linear = _linear(columns, strange, slopes, offset, strange_offset, features.answer)
-    parts = zip(slopes[2:].tolist(), theta.tolist(), cap.tolist(), strict=True)
+    parts = zip(slope.tolist(), theta.tolist(), cap.tolist(), strict=True)
     return ClassGatedMap(
-        "class-gated",
+        kind,
         intercept(linear, wrong),
         float(slopes[0]),
         float(slopes[1]),
         tuple(TapGate(*part) for part in parts),
         tuple(offset.tolist()),
         tuple(strange_offset.tolist()),
+        *slopes[2 + taps :].tolist(),
     )
 
 
 def _strange(excess: Array, cap: Array) -> Array:
-    return np.minimum(1.0, np.max(excess / cap, axis=-1))
+    return np.minimum(1.0, np.max(excess / cap, axis=-1, initial=0.0))
 
 
-def _columns(features: Features, excess: Array, strange: Array) -> Array:
-    """What has a slope that is not negative, [n, 2 + taps]."""
+def _columns(features: Features, excess: Array, strange: Array, distances: bool) -> Array:
+    """What has a slope that is not negative, [n, 2 + taps], with distances [n, 4 + taps]."""
     familiar = np.minimum(0.0, features.error_logit) * (1.0 - strange)
-    return np.column_stack([features.error_logit, familiar, excess])
+    columns = [features.error_logit, familiar, excess]
+    if distances:
+        own = features.log_own()
+        columns += [own, own - features.log_next()]
+    return np.column_stack(columns)
 
 
 def _linear(
@@ -136,9 +155,15 @@ def _weights(wrong: Bools, clean: Bools, balanced: bool) -> Array:
 
 
 def _regress(
-    columns: Array, strange: Array, features: Features, wrong: Bools, weight: Array
+    columns: Array,
+    strange: Array,
+    features: Features,
+    wrong: Bools,
+    weight: Array,
+    reach: float,
 ) -> tuple[Array, Array, Array]:
-    """Slopes [columns] and the two tables [classes], by L-BFGS with slopes of at least 0."""
+    """Slopes [columns] and the two tables [classes], by L-BFGS with slopes of at least 0. reach:
+    what an offset counts for its share of the ridge."""
     from scipy.optimize import minimize
 
     answer, classes, k = features.answer, features.classes, columns.shape[1]
@@ -154,11 +179,11 @@ def _regress(
 
     def loss(parameters: Array) -> tuple[float, Array]:
         b0, slopes, offset, strange_offset = np.split(parameters, ends)
-        t = b0 + _linear(x, strange, slopes, _REACH * offset, _REACH * strange_offset, answer)
+        t = b0 + _linear(x, strange, slopes, reach * offset, reach * strange_offset, answer)
         held = np.concatenate([[0.0], parameters[1:]])
         losses = weight @ (np.logaddexp(0.0, t) - wrong * t)
         residual = _LOSS_WEIGHT * weight * (sigmoid(t) - wrong)
-        tables = _REACH * sums(residual), _REACH * sums(residual * strange)
+        tables = reach * sums(residual), reach * sums(residual * strange)
         pull = [[residual.sum()], residual @ x, *tables]
         return _LOSS_WEIGHT * losses + held @ held / 2, np.concatenate(pull) + held
 
@@ -167,4 +192,4 @@ def _regress(
     start = np.zeros(len(bounds))
     fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     _, slopes, offset, strange_offset = np.split(fitted.x, ends)
-    return slopes / scale, _REACH * offset, _REACH * strange_offset
+    return slopes / scale, reach * offset, reach * strange_offset

@@ -8,7 +8,7 @@ from snapcli.array import Array, Bools
 from snapcli.score.maps.features import Features
 from snapcli.score.maps.regression import regress, sigmoid
 
-SCORE, THIRD = "score", "third"
+SCORE, THIRD, OWN = "score", "third", "own distance"
 _TAP = "tap "
 # The share of clean dev data for which a gate is closed.
 USUAL = 0.9
@@ -25,7 +25,8 @@ def tap_of(name: str) -> int | None:
 
 @dataclass(frozen=True)
 class Gate:
-    """slope max(0, x - theta); input: ln S ("score"), ln e of a tap ("tap 0") or "third"."""
+    """slope max(0, x - theta); input: ln S ("score"), ln e of a tap ("tap 0"), "third", or
+    ln d of the answered class ("own distance")."""
 
     input: str
     slope: float
@@ -96,5 +97,7 @@ def _input(features: Features, name: str) -> Array:
     if name == THIRD:
         assert features.third is not None
         return features.third
+    if name == OWN:
+        return features.log_own()
     tap = tap_of(name)
     return features.log_score() if tap is None else features.log_surprisal()[:, tap]

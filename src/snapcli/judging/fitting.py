@@ -1,0 +1,128 @@
+"""Everything that calibration fits on dev data and judges on test data, in float or in integers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from snapcli.config import CalibrateOptions
+from snapcli.results.calibrate import ForeignReport, HeadsReport
+from snapcli.score.by_answer import AnswerFigures, by_answer
+from snapcli.score.calibration import (
+    Condition,
+    Conditions,
+    Deploy,
+    DetectionReport,
+    MapChoice,
+    Scorer,
+    ThresholdChoice,
+    choose_map,
+    choose_threshold,
+    evaluate,
+    fit_map,
+    gain_of_taps,
+)
+from snapcli.score.choice import MARGIN
+from snapcli.score.foreign import fit_foreign
+from snapcli.score.maps import SCORE, ClassGatedMap, GatedMap, Map, reads_surprise
+from snapcli.score.threshold import threshold_by_coverage
+
+# The map that knows nothing of right and wrong.
+UNLABELLED_MAP = "percentile"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The map of U and its threshold, F and its threshold, and what they find."""
+
+    choice: MapChoice
+    threshold: ThresholdChoice
+    foreign: GatedMap
+    foreign_threshold: float
+    foreign_report: ForeignReport
+    heads: HeadsReport
+    detection: DetectionReport
+    answers: tuple[AnswerFigures, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a calibration sees: dev data to fit on, clean examples held out for a promise, test
+    data and foreign sets to judge on, the names of the classes."""
+
+    dev: Conditions
+    held_out: Condition | None
+    test: Conditions
+    foreign: Mapping[str, Condition]
+    classes: Sequence[str]
+    labelled: bool
+
+
+def fit_all(
+    given: Given,
+    options: CalibrateOptions,
+    rank: Deploy,
+    probability: Callable[[Map], Scorer],
+) -> Fitted:
+    """rank: a map as an order of inputs; probability: as U in [0, 1]."""
+    dev, test, how = given.dev, given.test, options.fit
+    choice = _choose(given, options, rank)
+    threshold = choose_threshold(
+        options.threshold, options.share, probability(choice.map), dev, given.held_out
+    )
+    strongest = [c.features for c in dev.strongest()]
+    foreign, inputs = fit_foreign(dev.clean.features, strongest)
+    measure = probability(foreign)
+    foreign_threshold = threshold_by_coverage(measure(dev.clean.features), 1 - options.foreign)
+
+    def share(condition: Condition) -> float:
+        return float(np.mean(measure(condition.features) >= foreign_threshold))
+
+    answers: tuple[AnswerFigures, ...] = ()
+    if isinstance(choice.map, ClassGatedMap):
+        answers = by_answer(choice.map, dev, test, given.classes, rank, how)
+    return Fitted(
+        choice=choice,
+        threshold=threshold,
+        foreign=foreign,
+        foreign_threshold=foreign_threshold,
+        foreign_report=ForeignReport(
+            inputs=inputs,
+            threshold=foreign_threshold,
+            share=options.foreign,
+            clean_test=share(test.clean),
+            found={name: share(condition) for name, condition in given.foreign.items()},
+        ),
+        heads=_heads(choice, inputs, given, options, rank),
+        detection=evaluate(choice.map, foreign, dev, test, given.foreign, rank, how),
+        answers=answers,
+    )
+
+
+def _choose(given: Given, options: CalibrateOptions, rank: Deploy) -> MapChoice:
+    if not given.labelled and not given.dev.corrupted:
+        reason = "No labels: U says how rare S is, not how likely an error is."
+        return MapChoice(fit_map(UNLABELLED_MAP, given.dev, []), {}, reason)
+    return choose_map(options.map, given.dev, rank, options.fit)
+
+
+def _heads(
+    choice: MapChoice,
+    foreign: Sequence[str],
+    given: Given,
+    options: CalibrateOptions,
+    rank: Deploy,
+) -> HeadsReport:
+    if not given.dev.clean.features.surprisal.shape[1]:
+        return HeadsReport(False, idle=False, gain=0.0, find_errors=False, find_foreign=False)
+    gain, reads = 0.0, reads_surprise(choice.map)
+    if reads:
+        gain = gain_of_taps(choice, given.dev, rank, options.fit)
+    finds_errors, finds_foreign = reads and not gain <= MARGIN, SCORE in foreign
+    return HeadsReport(
+        present=True,
+        idle=not finds_errors and not finds_foreign,
+        gain=gain,
+        find_errors=finds_errors,
+        find_foreign=finds_foreign,
+    )
