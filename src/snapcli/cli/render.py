@@ -217,8 +217,7 @@ def answers(title: str, figures: "Sequence[AnswerFigures]") -> None:
                 row.answer,
                 percent(row.share),
                 percent(row.wrong),
-                f"{row.offset:+.2f}",
-                f"{row.strange_offset:+.2f}",
+                *("-" if math.isnan(v) else f"{v:+.2f}" for v in (row.offset, row.strange_offset)),
                 *(figure(v) for v in (row.confidence, row.without_offsets, row.with_offsets)),
             )
             for row in figures

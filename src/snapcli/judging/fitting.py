@@ -24,7 +24,7 @@ from snapcli.score.calibration import (
 )
 from snapcli.score.choice import MARGIN
 from snapcli.score.foreign import fit_foreign
-from snapcli.score.maps import SCORE, ClassGatedMap, GatedMap, Map, reads_surprise
+from snapcli.score.maps import SCORE, ClassGatedMap, GatedMap, Map, reads_distance, reads_surprise
 from snapcli.score.threshold import threshold_by_coverage
 
 # The map that knows nothing of right and wrong.
@@ -66,12 +66,12 @@ def fit_all(
 ) -> Fitted:
     """rank: a map as an order of inputs; probability: as U in [0, 1]."""
     dev, test, how = given.dev, given.test, options.fit
-    choice = _choose(given, options, rank)
+    strongest = [c.features for c in dev.strongest()]
+    foreign, inputs = fit_foreign(dev.clean.features, strongest)
+    choice = _choose(given, options, rank, reads_distance(foreign))
     threshold = choose_threshold(
         options.threshold, options.share, probability(choice.map), dev, given.held_out
     )
-    strongest = [c.features for c in dev.strongest()]
-    foreign, inputs = fit_foreign(dev.clean.features, strongest)
     measure = probability(foreign)
     foreign_threshold = threshold_by_coverage(measure(dev.clean.features), 1 - options.foreign)
 
@@ -99,11 +99,11 @@ def fit_all(
     )
 
 
-def _choose(given: Given, options: CalibrateOptions, rank: Deploy) -> MapChoice:
+def _choose(given: Given, options: CalibrateOptions, rank: Deploy, measured: bool) -> MapChoice:
     if not given.labelled and not given.dev.corrupted:
         reason = "No labels: U says how rare S is, not how likely an error is."
         return MapChoice(fit_map(UNLABELLED_MAP, given.dev, []), {}, reason)
-    return choose_map(options.map, given.dev, rank, options.fit)
+    return choose_map(options.map, given.dev, rank, options.fit, measured)
 
 
 def _heads(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -13,13 +14,16 @@ from snapcli.score.calibration import Condition, Conditions, Deploy, fit_map
 from snapcli.score.maps import ClassGatedMap
 from snapcli.score.turns import turns
 
+ANY = "any answer"
+
 
 @dataclass(frozen=True)
 class AnswerFigures:
-    """Of test inputs, clean and corrupted, that got this answer. share: of all inputs; wrong: of
-    these. offset: what the answer adds to the logit of U, and strange_offset what more on inputs
-    that are wholly strange. AUROC of errors among these inputs alone, by max-probability and by
-    maps without and with class offsets that have not seen the types; nan where all are right."""
+    """Of test inputs, clean and corrupted, that got this answer, or any. share: of all inputs;
+    wrong: of these. offset: what the answer adds to the logit of U, strange_offset what more on
+    inputs that are wholly strange; nan for any answer. AUROC of errors among these inputs alone,
+    by max-probability and by maps without and with class offsets that have not seen the types;
+    nan where all are right."""
 
     answer: str
     share: float
@@ -43,30 +47,36 @@ def by_answer(
     everything = [test.clean, *test.corrupted.values()]
     answer = np.concatenate([c.features.answer for c in everything])
     wrong = np.concatenate([c.wrong for c in everything])
-    scores = {
-        "confidence": _turns(dev, test, lambda types: lambda c: c.confidence, len(names)),
+    fits = {"without_offsets": False, "with_offsets": True}
+    scorers = {
+        "confidence": _by_confidence,
         **{
-            name: _turns(dev, test, _scorer(fitted.kind, dev, deploy, given), len(names))
-            for name, given in (
-                ("without_offsets", replace(how, class_offsets=False)),
-                ("with_offsets", replace(how, class_offsets=True)),
-            )
+            name: _scorer(fitted.kind, dev, deploy, replace(how, class_offsets=offsets))
+            for name, offsets in fits.items()
         },
     }
+    scores = {name: _turns(dev, test, scorer, len(names)) for name, scorer in scorers.items()}
+    # Behind the last answer, all of them.
+    groups = [*((name, answer == k) for k, name in enumerate(names)), (ANY, answer >= 0)]
+    tables = zip((*fitted.offset, math.nan), (*fitted.strange_offset, math.nan), strict=True)
     return tuple(
         AnswerFigures(
             answer=name,
-            share=float(np.mean(answer == k)),
-            wrong=float(wrong[answer == k].mean()) if (answer == k).any() else math.nan,
-            offset=fitted.offset[k],
-            strange_offset=fitted.strange_offset[k],
+            share=float(np.mean(chosen)),
+            wrong=float(wrong[chosen].mean()) if chosen.any() else math.nan,
+            offset=offset,
+            strange_offset=strange,
             **{score: float(figures[k]) for score, figures in scores.items()},
         )
-        for k, name in enumerate(names)
+        for k, ((name, chosen), (offset, strange)) in enumerate(zip(groups, tables, strict=True))
     )
 
 
 _Scorer = Callable[[Condition], Array]
+
+
+def _by_confidence(types: Sequence[str]) -> _Scorer:
+    return attrgetter("confidence")
 
 
 def _scorer(
@@ -82,7 +92,7 @@ def _scorer(
 def _turns(
     dev: Conditions, test: Conditions, scorer: Callable[[Sequence[str]], _Scorer], classes: int
 ) -> Array:
-    """AUROC among the inputs of each answer, [classes], mean over the turns."""
+    """AUROC among the inputs of each answer and of all, [classes + 1], mean over the turns."""
     figures = []
     for turn in turns(dev.types(), test.types()):
         score = scorer(turn.fitted)
@@ -91,8 +101,7 @@ def _turns(
         answer = np.concatenate([c.features.answer for c in some])
         wrong = np.concatenate([c.wrong for c in some])
         value = np.concatenate([score(c) for c in some])
-        figures.append(
-            [detection(wrong[answer == k], value[answer == k]).auroc for k in range(classes)]
-        )
+        chosen = [*(answer == k for k in range(classes)), answer >= 0]
+        figures.append([detection(wrong[some], value[some]).auroc for some in chosen])
     known = np.ma.masked_invalid(np.array(figures))
     return np.asarray(known.mean(axis=0).filled(np.nan))

@@ -156,9 +156,14 @@ def judge(
 
 
 def choose_map(
-    kind: str, dev: Conditions, deploy: Deploy = in_float, how: FitOptions = _AS_USUAL
+    kind: str,
+    dev: Conditions,
+    deploy: Deploy = in_float,
+    how: FitOptions = _AS_USUAL,
+    measured: bool = False,
 ) -> MapChoice:
-    """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev."""
+    """The named map, or for `auto` the one that score/choice.py takes; fitted on all of dev.
+    measured: F reads distances anyway."""
     if kind == "auto" and dev.errors() < MIN_ERRORS:
         reason = f"{dev.errors()} errors on dev data are too few to learn from: U is 1 - max p."
         return MapChoice(fit_map("temperature", dev, []), {}, reason)
@@ -171,7 +176,7 @@ def choose_map(
     worth = Worth(figures, without, int(dev.clean.wrong.sum()))
     taken, reason = kind, _ASKED_FOR.get(kind, "Asked for.")
     if kind == "auto":
-        taken, reason = choose_kind(worth)
+        taken, reason = choose_kind(worth, measured)
     fitted = fit_map(taken, dev, dev.types(), how)
     if dev.clean.features.third is not None and not reads_third(fitted):
         reason += " The third input adds nothing and is left out."

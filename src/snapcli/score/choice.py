@@ -70,16 +70,19 @@ class Worth:
         return max(self.figures, key=self.of)
 
 
-def choose_kind(worth: Worth) -> tuple[str, str]:
-    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth."""
+def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
+    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth. measured: F reads
+    distances, so that evidence costs no more than class-gated does."""
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
     tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
+    if measured and "evidence" in tried:
+        tried.remove("evidence")
+        tried.insert(tried.index("class-gated"), "evidence")
 
     def told(kind: str) -> str:
         gain, within = worth.gain(kind), worth.within(kind)
-        verb = f"gains {within:.3f}" if within > 0 else f"loses {-within:.3f}"
-        return f"{kind} gains {gain:+.3f} pooled and {verb} within conditions"
+        return f"{kind} gains {gain:+.3f} pooled and {within:+.3f} within conditions"
 
     best = max(tried, key=worth.of)
     taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - MARGIN)

@@ -34,6 +34,7 @@ from ..tiny_monitor import (
     INPUT_SHAPE,
     MAPS,
     gated_map,
+    headless_monitor,
     random_inputs,
     tiny_body,
     tiny_monitor,
@@ -94,10 +95,13 @@ int main(void)
 #ifndef SNAP_MODEL_WITHOUT_HEADS
         result.abstain = snap_model_decide(&snap_model_settings, &stream, &result);
 #endif
-        int32_t head[4] = {result.predicted, result.abstain, (int32_t)result.score_q16,
-                           (int32_t)result.uncertainty_q16};
+        int32_t head[6] = {result.predicted, result.abstain, (int32_t)result.score_q16,
+                           (int32_t)result.uncertainty_q16, (int32_t)result.foreign_q16,
+                           result.foreign};
         fwrite(head, sizeof head, 1, stdout);
+#if SNAP_MODEL_TAPS > 0 || defined SNAP_MODEL_STEPS
         fwrite(result.surprisal_q16, sizeof result.surprisal_q16, 1, stdout);
+#endif
         fwrite(result.logits, sizeof result.logits, 1, stdout);
         uint32_t probability_q16[SNAP_MODEL_CLASSES];
         snap_model_probability_q16(&result, probability_q16);
@@ -109,11 +113,15 @@ int main(void)
         memcpy(snap_model_input(arena), snap_golden_input[i], SNAP_MODEL_INPUT_BYTES);
         snap_model_run(arena, &result);
         if (result.predicted != snap_golden_expected[i].predicted ||
-            memcmp(result.logits, snap_golden_expected[i].logits, SNAP_MODEL_CLASSES) ||
-            memcmp(result.surprisal_q16, snap_golden_expected[i].surprisal_q16,
-                   SNAP_MODEL_TAPS * sizeof *result.surprisal_q16)) {
+            memcmp(result.logits, snap_golden_expected[i].logits, SNAP_MODEL_CLASSES)) {
             return 3;
         }
+#if SNAP_MODEL_TAPS > 0
+        if (memcmp(result.surprisal_q16, snap_golden_expected[i].surprisal_q16,
+                   sizeof result.surprisal_q16)) {
+            return 3;
+        }
+#endif
     }
     free(arena);
     return 0;
@@ -174,7 +182,9 @@ def run(program: str, x: np.ndarray, taps: int) -> np.ndarray:
             ("abstain", "<i4"),
             ("score_q16", "<u4"),
             ("uncertainty_q16", "<u4"),
-            ("surprisal_q16", "<u4", (max(taps, 1),)),
+            ("foreign_q16", "<u4"),
+            ("foreign", "<i4"),
+            ("surprisal_q16", "<u4", (taps,)),
             ("logits", "i1", (5,)),
             ("probability_q16", "<u4", (5,)),
             ("marks", "u1"),
@@ -216,7 +226,27 @@ def test_c_equals_the_reference(kind: str, tmp_path: Path, library: list[str]) -
     # The inputs are worth comparing: they differ in class, decision and U.
     assert len(np.unique(expected.predicted)) > 1
     assert set(expected.abstain) == {False, True}
+    assert set(expected.foreign) == {False, True}
     assert len(np.unique(expected.uncertainty_q16)) > 2
+    assert len(np.unique(expected.foreign_q16)) > 2
+
+
+@pytest.mark.parametrize("kind", ["temperature", "class-gated", "evidence"])
+def test_c_equals_the_reference_without_heads_in_the_monitor(
+    kind: str, tmp_path: Path, library: list[str]
+) -> None:
+    monitor, x = headless_monitor(kind), random_inputs(INPUTS, seed=4)
+    expected = monitor.run(x)
+    assert set(expected.abstain) == set(expected.foreign) == {False, True}
+    check(run(build(monitor, tmp_path, library), x, taps=0), expected)
+    image = run(build_image(monitor, tmp_path, library), x, taps=1)
+    names = [name for name in vars(expected) if name != "surprisal_q16"]
+    for name in names:
+        np.testing.assert_array_equal(image[name], getattr(expected, name), err_msg=name)
+    text = "".join(emit(monitor).files.values())
+    assert "snapuq_score_q16" not in text
+    assert "surprisal_q16[" not in emit(monitor).files["snap_model.h"]
+    assert ("snapuq_mahalanobis_s8" in text) == (kind == "evidence")
 
 
 @pytest.mark.parametrize("defines", [(), ("-DSNAP_MODEL_WITHOUT_HEADS",)])
@@ -228,7 +258,7 @@ def test_c_follows_the_controller(
     monitor = Monitor(tiny_body(), replace(decision, controller=controller))
     x = random_inputs(INPUTS, seed=4)
     made = build_image(monitor, tmp_path, library, *defines)
-    found = run(made, x, taps=0 if defines else 2)
+    found = run(made, x, taps=1 if defines else 2)
     if defines:  # without heads there is nothing to control
         assert not found["abstain"].any()
         return
@@ -252,10 +282,10 @@ def test_c_equals_the_reference_with_every_head(
 def test_c_without_heads_still_classifies(kind: str, tmp_path: Path, library: list[str]) -> None:
     monitor, x = tiny_monitor(kind), random_inputs(INPUTS, seed=5)
     program = build_image(monitor, tmp_path, library, "-DSNAP_MODEL_WITHOUT_HEADS")
-    found, expected = run(program, x, taps=0), monitor.run(x)
+    found, expected = run(program, x, taps=1), monitor.run(x)
     np.testing.assert_array_equal(found["predicted"], expected.predicted)
     np.testing.assert_array_equal(found["logits"], expected.logits)
-    for name in ("abstain", "score_q16", "uncertainty_q16", "surprisal_q16"):
+    for name in ("abstain", "score_q16", "uncertainty_q16", "foreign", "foreign_q16"):
         assert not found[name].any(), name
 
 
@@ -356,7 +386,7 @@ def test_every_step_is_marked_when_it_ends(
     rows = step_rows(build_program(monitor.body.graph, monitor.body, Reference()), monitor, {})
     assert "".join(row.stage[0].upper() for row in rows) == expected.replace(" ", "")
     program = build_image(monitor, tmp_path, library, *defines)
-    (found,) = run(program, random_inputs(1), taps=0 if defines else 2)
+    (found,) = run(program, random_inputs(1), taps=1 if defines else 2)
     done = [
         i for i, row in enumerate(rows) if not defines or row.stage in ("backbone", "classifier")
     ]

@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-# Reads one block and then inputs; writes its own block, whether the one read fits, and U of each
-# input under it.
+# Reads one block and then inputs; writes its own block, whether the one read fits, and of each
+# input U, F and whether it is foreign, under it.
 DRIVER = """
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +41,8 @@ int main(void)
         struct snap_model_result result;
         snap_model_run_with(arena, &given, &result);
         fwrite(&result.uncertainty_q16, sizeof result.uncertainty_q16, 1, stdout);
+        fwrite(&result.foreign_q16, sizeof result.foreign_q16, 1, stdout);
+        fwrite(&result.foreign, sizeof result.foreign, 1, stdout);
     }
     return 0;
 }
@@ -61,10 +63,11 @@ class Program:
         self.block_bytes = len(pack_settings(monitor, self.model_id))
 
     def run(self, block: bytes, x: np.ndarray) -> tuple[bytes, bool, np.ndarray]:
-        """(its own block, whether the given one fits, U of each input)."""
+        """(its own block, whether the given one fits, U, F and foreign of each input [n, 3])."""
         answer = call([self.path], block + x.tobytes())
         own, rest = answer[: self.block_bytes], answer[self.block_bytes :]
-        return own, bool(int.from_bytes(rest[:4], "little")), np.frombuffer(rest[4:], "<u4")
+        found = np.frombuffer(rest[4:], "<u4").reshape(-1, 3)
+        return own, bool(int.from_bytes(rest[:4], "little")), found
 
 
 def other(monitor: Monitor) -> Monitor:
@@ -74,6 +77,7 @@ def other(monitor: Monitor) -> Monitor:
         "MapClassGated": class_gated_map(
             *(-20000, 50000, 9000, (70000, -8000, 90000), (40000, -7000, 150000)),
             tables=((-5000, 2000), (900, -3000), (30000, 10000), (1, -2), (-7000, 40000)),
+            also=(45000, 30000) if monitor.body.distance else (),
         ),
         "MapLogistic": fx.MapLogistic(-90000, 40000, 90000),
         "MapIsotonic": fx.MapIsotonic(
@@ -84,6 +88,7 @@ def other(monitor: Monitor) -> Monitor:
     if device_map is None:
         gates = tuple((name, 70000, -8000) for name in decision.map.inputs)
         device_map = gated_map(-20000, 50000, *gates)
+    foreign = [(name, 30000, -700000) for name in decision.foreign.inputs]
     return replace(
         monitor,
         decision=replace(
@@ -93,6 +98,8 @@ def other(monitor: Monitor) -> Monitor:
             alpha_q16=1000,
             map=device_map,
             threshold_q16=123,
+            foreign=gated_map(-50000, 12000, *foreign),
+            foreign_threshold_q16=777,
             controller=fx.budget_of(0.1, 0.2, 0.3, 123),
         ),
     )
@@ -104,11 +111,18 @@ def test_python_and_c_hold_the_same_bytes_and_a_block_rules(kind: str, tmp_path:
     replaced = other(monitor)
     program, x = Program(monitor, tmp_path), random_inputs(100, seed=3)
     block = pack_settings(replaced, program.model_id, replaces=1)
-    own, fits, uncertainty = program.run(block, x)
+    own, fits, found = program.run(block, x)
     assert own == pack_settings(monitor, program.model_id)
     assert fits
-    np.testing.assert_array_equal(uncertainty, replaced.run(x).uncertainty_q16)
-    assert np.any(uncertainty != monitor.run(x).uncertainty_q16)
+    expected, before = replaced.run(x), monitor.run(x)
+    for column, name in enumerate(("uncertainty_q16", "foreign_q16", "foreign")):
+        np.testing.assert_array_equal(found[:, column], getattr(expected, name), err_msg=name)
+    assert np.any(expected.uncertainty_q16 != before.uncertainty_q16)
+    assert np.any(expected.foreign_q16 != before.foreign_q16)
+
+
+# Behind the isotonic map, F with one gate and its threshold.
+STEP_AT = 72 + 32 * 4 + 33 * 4 + 5 * 4
 
 
 # Offsets of SPEC 3.6; the isotonic map begins at 64, behind the weights of two taps.
@@ -129,8 +143,8 @@ def test_python_and_c_hold_the_same_bytes_and_a_block_rules(kind: str, tmp_path:
         (68, 33),  # breakpoints
         (68, -1),
         (72 + 32 * 4 + 32 * 4, 65537),  # the last value
-        (72 + 32 * 4 + 33 * 4, 2**22 + 1),  # step
-        (72 + 32 * 4 + 33 * 4, -1),
+        (STEP_AT, 2**22 + 1),
+        (STEP_AT, -1),
     ],
 )
 def test_what_is_out_of_range_does_not_fit(offset: int, value: int, isotonic: Program) -> None:
@@ -155,9 +169,9 @@ def test_whatever_fits_runs_without_undefined_behaviour(isotonic: Program) -> No
         block = bytearray(whole)
         at = int(rng.integers(7, len(block) // 4)) * 4
         block[at : at + 4] = rng.bytes(4)
-        _, fits, uncertainty = isotonic.run(bytes(block), random_inputs(3))
+        _, fits, found = isotonic.run(bytes(block), random_inputs(3))
         accepted += fits
-        assert np.all(uncertainty <= 65536)
+        assert np.all(found[:, :2] <= 65536)
     assert accepted > 0
 
 

@@ -44,22 +44,24 @@ def test_a_move_behind_the_last_convolution_changes_nothing() -> None:
 def test_what_hangs_on_the_last_block_belongs_to_it() -> None:
     head = HeadStep(0, TapTensors("stem", "added"))
     assert classifier_start([*layers()[:4], SumStep("added", 8), head, DENSE]) == 6
-    distance = DistanceStep("added")
-    assert classifier_start([*layers()[:4], SumStep("added", 8), distance, DENSE]) == 6
 
 
-def test_a_head_that_waits_for_the_class_does_not() -> None:
-    head = HeadStep(0, TapTensors("stem", "added"), "logits")
-    assert classifier_start([*layers()[:4], SumStep("added", 8), DENSE, head]) == 5
+def test_what_waits_for_the_class_does_not() -> None:
+    for waits in (HeadStep(0, TapTensors("stem", "added"), "logits"), DistanceStep("added", "y")):
+        assert classifier_start([*layers()[:4], SumStep("added", 8), DENSE, waits]) == 5
 
 
-def test_the_distance_is_taken_right_after_the_last_sum() -> None:
+def test_the_distances_are_taken_as_soon_as_the_answer_is_there() -> None:
     body = tiny_body()
     steps = order(body.graph, body.graph.layers, body, ())
     last = body.taps[-1].after
-    at = next(i for i, s in enumerate(steps) if isinstance(s, SumStep) and s.tensor == last) + 1
     found = order(body.graph, body.graph.layers, body_with_distance(), ())
-    assert found == [*steps[:at], DistanceStep(last), *steps[at:]]
+    assert found == [*steps, DistanceStep(last, body.logits_tensor)]
+    bare = order(body.graph, body.graph.layers, body_with_distance().without_taps(), ())
+    assert [s for s in bare if not isinstance(s, LayerStep)] == [
+        SumStep(last, body.pooled_length(last)),
+        DistanceStep(last, body.logits_tensor),
+    ]
 
 
 def test_a_source_that_is_read_twice_needs_room_for_both_readers() -> None:

@@ -76,11 +76,15 @@ def test_gated_never_falls(
 
 
 def class_gated(
-    b: tuple[int, int, int], taps: list[tuple[int, int, int]], tables: list[tuple[int, int]]
+    b: tuple[int, int, int],
+    taps: list[tuple[int, int, int]],
+    tables: list[tuple[int, int]],
+    also: list[int],
 ) -> MapClassGated:
-    """b: b0, b2, familiar; taps: (slope, theta, inverse cap); tables: (offset, strange offset)"""
-    gates, offsets = np.array(taps, np.int32), np.array(tables, np.int32)
-    return MapClassGated(*b, *gates.T, *offsets.T)
+    """b: b0, b2, familiar; taps: (slope, theta, inverse cap); tables: (offset, strange offset);
+    also: slopes of further inputs"""
+    gates = np.array(taps, np.int32).reshape(-1, 3)
+    return MapClassGated(*b, *gates.T, np.array(also, np.int32), *np.array(tables, np.int32).T)
 
 
 classes = st.lists(st.tuples(coefficients, coefficients), min_size=1, max_size=4)
@@ -90,9 +94,9 @@ classes = st.lists(st.tuples(coefficients, coefficients), min_size=1, max_size=4
     st.tuples(coefficients, coefficients, coefficients),
     st.lists(
         st.tuples(coefficients, coefficients, st.integers(0, 2**18), st.integers(-(2**20), 2**20)),
-        min_size=1,
         max_size=4,
     ),
+    st.lists(st.tuples(coefficients, st.integers(-(2**20), 2**20)), max_size=2),
     classes,
     st.integers(-(2**20), 2**19),
     st.data(),
@@ -100,22 +104,26 @@ classes = st.lists(st.tuples(coefficients, coefficients), min_size=1, max_size=4
 def test_class_gated_is_close(
     b: tuple[int, int, int],
     taps: list[tuple[int, int, int, int]],
+    also: list[tuple[int, int]],
     tables: list[tuple[int, int]],
     error: int,
     data: st.DataObject,
 ) -> None:
     answer = data.draw(st.integers(0, len(tables) - 1))
     excess = [max(0, x - theta) for _, theta, _, x in taps]
-    strange = min(1, max(g / 65536 * r / 65536 for g, (*_, r, _) in zip(excess, taps, strict=True)))
+    shares = [g / 65536 * r / 65536 for g, (*_, r, _) in zip(excess, taps, strict=True)]
+    strange = min(1, max(shares, default=0))
     t = b[0] + b[1] / 65536 * error + b[2] / 65536 * min(0, error) * (1 - strange)
     t += sum(slope / 65536 * g for g, (slope, *_) in zip(excess, taps, strict=True))
+    t += sum(slope / 65536 * x for slope, x in also)
     t += tables[answer][0] + tables[answer][1] * strange
-    inputs = np.array([[x for *_, x in taps]], np.int32)
-    parameters = class_gated(b, [(slope, theta, r) for slope, theta, r, _ in taps], tables)
+    inputs = np.array([[x for *_, x in (*taps, *also)]], np.int32)
+    gates = [(slope, theta, r) for slope, theta, r, _ in taps]
+    parameters = class_gated(b, gates, tables, [slope for slope, _ in also])
     actual = map_class_gated_q16(parameters, inputs, one(error, np.int32), one(answer, np.int32))
     # As the gated map; o is off by half a unit, times an offset of at most 4 or a familiar slope
     # of at most 4 times an error logit of at most 16.
-    assert abs(int(actual[0]) - sigmoid_q16(t / 65536)) <= 6 + (2 + 32 + 2) / 4
+    assert abs(int(actual[0]) - sigmoid_q16(t / 65536)) <= 6 + (2 + 32 + 2 + 2) / 4
 
 
 @given(
@@ -133,7 +141,7 @@ def test_class_gated_never_falls(
     e2: int,
 ) -> None:
     """Without a negative slope or strange offset, in the error logit and in each input."""
-    parameters = class_gated(b, [tap[:3] for tap in taps], [table])
+    parameters = class_gated(b, [tap[:3] for tap in taps], [table], [])
     ends = [sorted(tap[3:]) for tap in taps]
     inputs = np.array([[e[k] for e in ends] for k in (0, 1)], np.int32)
     errors, answer = np.array(sorted((e1, e2)), np.int32), np.zeros(2, np.int32)

@@ -31,23 +31,25 @@ def candidates() -> Candidates:
         head = random_head(*ends, found.sums, rank=2)
         heads.append(quantize_head(head, *ends, found.sums[before]))
         real = found.sums[after] * (ends[1].scale / ends[1].positions)
-        nearest = fit_mahalanobis(real, found.logits.argmax(axis=-1))
+        answers = found.logits.argmax(axis=-1)
+        nearest = fit_mahalanobis(real, answers, found.logits.shape[1])
         distances.append(quantize_mahalanobis(nearest, ends[1]))
     taps = tuple(TapTensors(*pair) for pair in pairs)
     return Candidates(graph, taps, tuple(heads), tuple(distances), MEAN)
 
 
-@pytest.mark.parametrize("chosen", [(0, 1, 2), (0, 2), (1,)])
+@pytest.mark.parametrize("chosen", [(0, 1, 2), (0, 2), (1,), ()])
 def test_what_is_taken_equals_what_a_body_of_it_computes(
     candidates: Candidates, chosen: tuple[int, ...]
 ) -> None:
     x = random_inputs(40, seed=1)
-    taken = candidates.score(x).take(chosen).raw
+    taken = candidates.score(x).of_body(chosen)
     computed = candidates.body(chosen).run(x)
     np.testing.assert_array_equal(taken.surprisal_q16, computed.surprisal_q16)
     np.testing.assert_array_equal(taken.logits, computed.logits)
     np.testing.assert_array_equal(taken.distance_q16, computed.distance_q16)
-    assert len(np.unique(taken.surprisal_q16)) > 20
+    assert len(np.unique(taken.distance_q16)) > 20
+    assert not chosen or len(np.unique(taken.surprisal_q16)) > 20
 
 
 def test_a_body_gives_the_outputs_of_the_file_beside_its_logits(candidates: Candidates) -> None:

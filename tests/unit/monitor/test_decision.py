@@ -16,6 +16,8 @@ from ..score.test_maps import CLASSES, draw
 SCORES = np.unique(
     np.concatenate([[0, 1, 2**31 - 1], np.geomspace(2**8, 2**30, 200).astype(np.uint32)])
 ).astype(np.uint32)
+# To both classes.
+SAME_WAY = np.array([[65536, 65536]], np.uint32)
 THIRDS = np.linspace(-(2**20), 2**20, len(SCORES)).astype(np.int32)
 
 
@@ -42,13 +44,20 @@ def test_u_never_falls(
 ) -> None:
     """Also where dev data would have it otherwise: slopes of either sign. With a table that takes
     off what a slope adds, by no more than the step of U."""
-    rounding = 1 if kind == "class-gated" else 0
+    rounding = 1 if kind in ("class-gated", "evidence") else 0
     device = quantize_map(fit(kind, *draw(300, seed, slopes, third)))
     error_logit, doubt = every_margin(step)
 
-    def u(score: np.ndarray, taps: np.ndarray, third: np.ndarray, margin: int) -> np.ndarray:
+    def u(
+        score: np.ndarray,
+        taps: np.ndarray,
+        third: np.ndarray,
+        margin: int,
+        distances: np.ndarray = SAME_WAY,
+    ) -> np.ndarray:
         """[n] for arrays that broadcast, at one margin between the two classes."""
-        score, first, second, third = np.broadcast_arrays(score, *taps.T, third)
+        given = np.broadcast_arrays(score, *taps.T, third, *distances.T)
+        score, first, second, third, own, following = given
         given = MapInputs(
             score_q16=score,
             error_logit_q16=np.full(len(score), error_logit[margin]),
@@ -57,6 +66,7 @@ def test_u_never_falls(
             answer=np.full(len(score), seed % CLASSES, np.int32),
             classes=CLASSES,
             third_q16=third,
+            distance_q16=np.stack([own, following], axis=-1),
         )
         return uncertainty_q16(device, given).astype(np.int64)
 
@@ -69,14 +79,16 @@ def test_u_never_falls(
             u(usual, np.stack([SCORES, same], axis=-1), nothing, margin),
             u(usual, np.stack([same, SCORES], axis=-1), nothing, margin),
             u(usual, pair, THIRDS, margin),
+            u(usual, pair, nothing, margin, np.stack([SCORES, same], axis=-1)),
+            u(usual, pair, nothing, margin, np.stack([same, SCORES[::-1]], axis=-1)),
         ):
             assert np.all(np.diff(rising) >= -rounding)
     by_margin = np.array([u(usual, pair, nothing, margin)[0] for margin in range(256)])
     assert np.all(np.diff(by_margin) <= 0)
 
 
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_inputs_survive_as_real_numbers(seed: int, third: bool) -> None:
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_inputs_survive_as_real_numbers(seed: int, third: bool, distances: bool) -> None:
     """Bit for bit: what calibration fits is what the device computes."""
     rng = np.random.default_rng(seed)
     given = MapInputs(
@@ -87,7 +99,8 @@ def test_inputs_survive_as_real_numbers(seed: int, third: bool) -> None:
         answer=rng.integers(0, 7, 20).astype(np.int32),
         classes=7,
         third_q16=rng.integers(-(2**31), 2**31, 20).astype(np.int32) * third,
+        distance_q16=rng.integers(0, 2**31, (20, 2)).astype(np.uint32) * np.uint32(distances),
     )
-    again = map_inputs(given.features(third))
+    again = map_inputs(given.features(third, distances))
     for name, values in vars(given).items():
         np.testing.assert_array_equal(getattr(again, name), values, err_msg=name, strict=True)

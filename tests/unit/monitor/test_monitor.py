@@ -17,7 +17,7 @@ from snapcli.monitor.decision import (
     on_device,
     quantize_map,
 )
-from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor, load_monitor
+from snapcli.monitor.monitor import CALIBRATION_FILE, Monitor, load_monitor, trimmed
 from snapcli.score.confidence import energy
 from snapcli.score.maps import (
     SCORE,
@@ -33,7 +33,16 @@ from snapcli.score.maps import (
     temperature,
 )
 
-from ..tiny_monitor import HEADS, MAPS, random_inputs, tiny_body, tiny_monitor, tiny_tflite
+from ..tiny_monitor import (
+    HEADS,
+    MAPS,
+    body_with_distance,
+    headless_monitor,
+    random_inputs,
+    tiny_body,
+    tiny_monitor,
+    tiny_tflite,
+)
 
 # By the tiny monitor whose inputs they read.
 FITTED: list[tuple[str, Map]] = [
@@ -53,6 +62,15 @@ FITTED: list[tuple[str, Map]] = [
             *("class-gated", -1.2, 0.7, 0.3),
             (TapGate(0.9, -0.2, 0.4), TapGate(0.4, 0.1, 1.5)),
             *((0.1, -0.2, 0.0, 0.3, 0.0), (0.6, -0.1, 0.0, 0.2, 0.5)),
+        ),
+    ),
+    (
+        "evidence",
+        ClassGatedMap(
+            *("evidence", -1.2, 0.7, 0.3),
+            (TapGate(0.9, -0.2, 0.4), TapGate(0.4, 0.1, 1.5)),
+            *((0.1, -0.2, 0.0, 0.3, 0.0), (0.6, -0.1, 0.0, 0.2, 0.5)),
+            *(0.5, 0.8),
         ),
     ),
     ("logistic", LogisticMap("logistic", -2.5, 0.8, 1.9)),
@@ -92,7 +110,7 @@ def test_more_taps_than_a_monitor_has_are_refused(tmp_path: Path) -> None:
     )
     monitor = Monitor(many, replace(decision, weight_q16=(0,) * 5 + (ONE_Q16,)))
     save(monitor, tmp_path)
-    with pytest.raises(ArtifactError, match="taps is 6, not between 1 and 5"):
+    with pytest.raises(ArtifactError, match="taps is 6, not between 0 and 5"):
         load_monitor(tmp_path)
 
 
@@ -157,8 +175,9 @@ def test_the_third_input_reaches_the_map(kind: str) -> None:
         expected = energy(raw.logits * np.float64(scale), monitor.decision.temperature)
         np.testing.assert_allclose(features.third, expected, atol=0.01)
     else:
-        assert raw.distance_q16.min() > 0
-        np.testing.assert_allclose(features.third, np.log(raw.distance_q16 / 65536), atol=2e-4)
+        nearest = raw.distance_q16.min(axis=-1)
+        assert nearest.min() > 0
+        np.testing.assert_allclose(features.third, np.log(nearest / 65536), atol=2e-4)
     higher = replace(features, third=features.third + 1)
     u, v = (on_device(dict(FITTED)[kind])(f) for f in (features, higher))
     assert np.all(v >= u)
@@ -182,6 +201,41 @@ def test_the_monitor_abstains_at_its_threshold() -> None:
     assert at_threshold.abstain.sum() == np.sum(uncertainty >= at) == 60
 
 
+def test_f_is_a_map_of_its_own_with_a_threshold_of_its_own() -> None:
+    monitor, x = tiny_monitor("evidence"), random_inputs(100)
+    found = monitor.run(x)
+    decision = monitor.decision
+    as_map = Monitor(monitor.body, replace(decision, map=decision.foreign)).run(x)
+    np.testing.assert_array_equal(found.foreign_q16, as_map.uncertainty_q16)
+    assert np.any(found.foreign_q16 != found.uncertainty_q16)
+    at = int(np.sort(found.foreign_q16)[40])
+    other = Monitor(monitor.body, replace(decision, foreign_threshold_q16=at)).run(x)
+    np.testing.assert_array_equal(other.foreign, found.foreign_q16 >= at)
+    np.testing.assert_array_equal(other.abstain, found.abstain)
+
+
+@pytest.mark.parametrize("kind", ["temperature", "class-gated", "evidence"])
+def test_a_monitor_without_heads_is_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    monitor, x = headless_monitor(kind), random_inputs(100)
+    save(monitor, tmp_path)
+    loaded = load_monitor(tmp_path)
+    assert loaded.body.taps == ()
+    assert (loaded.body.distance is not None) == (kind == "evidence")
+    expected, found = monitor.run(x), loaded.run(x)
+    for name, values in vars(expected).items():
+        np.testing.assert_array_equal(getattr(found, name), values, err_msg=name, strict=True)
+    assert found.surprisal_q16.shape == (100, 0)
+    assert not found.score_q16.any()
+
+
+def test_what_a_decision_does_not_read_is_left_out_of_the_body() -> None:
+    body, bare = body_with_distance(), headless_monitor("temperature").decision
+    assert trimmed(body, tiny_monitor("evidence").decision).distance is body.distance
+    assert trimmed(body, tiny_monitor("gated").decision).distance is None
+    assert trimmed(body, tiny_monitor("gated").decision).taps == body.taps
+    assert (trimmed(body, bare).taps, trimmed(body, bare).heads) == ((), ())
+
+
 def test_a_stream_is_decided_by_the_controller() -> None:
     monitor = tiny_monitor()
     scores = monitor.run(random_inputs(200))
@@ -193,7 +247,8 @@ def test_a_stream_is_decided_by_the_controller() -> None:
     np.testing.assert_array_equal(controlled.run(random_inputs(200)).abstain, scores.abstain)
     assert replayed.abstain[0] == scores.abstain[0]
     assert abs(replayed.abstain.mean() - 0.1) < 0.05 < abs(scores.abstain.mean() - 0.1)
-    for name in ("predicted", "surprisal_q16", "score_q16", "uncertainty_q16", "logits"):
+    names = ("predicted", "surprisal_q16", "score_q16", "uncertainty_q16", "logits")
+    for name in (*names, "foreign_q16", "foreign"):
         np.testing.assert_array_equal(getattr(replayed, name), getattr(scores, name))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from snapcli.config import MAPS
+from snapcli.config import MAPS, FitOptions
 from snapcli.metrics.detection import Cell, Pool, error_detection
 from snapcli.score.calibration import (
     CONFIDENCE,
@@ -20,10 +20,11 @@ from snapcli.score.calibration import (
     choose_threshold,
     evaluate,
     fit_map,
+    gain_of_taps,
     in_float,
     judge,
 )
-from snapcli.score.choice import BY_PREFERENCE, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, Worth, choose_kind
 from snapcli.score.maps import Features, LogisticMap, Map, fit
 
 pytestmark = pytest.mark.slow
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.slow
 TYPES = ("noise", "blur", "contrast", "shift")
 # Types are dealt out in turn: those beside each other are fitted together.
 HALVES = (("noise", "contrast"), ("blur", "shift"))
+UNBALANCED = FitOptions(balanced=False)
 every_map = pytest.mark.parametrize("kind", MAPS)
 
 
@@ -41,7 +43,10 @@ def condition(rng: np.random.Generator, count: int, shift: float) -> Condition:
     wrong = rng.random(count) < expit(0.8 * error_logit + 2 * shift)
     surprisal = np.exp(log_score[:, np.newaxis] + rng.normal(0, 0.05, (count, 2)))
     answer = rng.integers(0, 4, count)
-    features = Features(np.exp(log_score), error_logit, doubt, surprisal, answer, 4)
+    distances = np.exp(rng.normal([0, 1], 1, (count, 2)))
+    features = Features(
+        np.exp(log_score), error_logit, doubt, surprisal, answer, 4, distances=distances
+    )
     return Condition(features, wrong, error_logit)
 
 
@@ -89,7 +94,7 @@ def test_no_map_has_seen_the_type_that_it_is_judged_on(kind: str, name: str) -> 
     same, other = HALVES if name in HALVES[0] else HALVES[::-1]
 
     def figure(data: Conditions, judged: tuple[str, ...]) -> float:
-        return evaluate(fitted, data, only(test, judged), {}).errors["U"].per_cell.auroc
+        return evaluate(fitted, fitted, data, only(test, judged), {}).errors["U"].per_cell.auroc
 
     poison = poisoned(dev, name)
     # Types of the poisoned one's own half are judged by the map of the other half.
@@ -130,14 +135,15 @@ def test_auto_takes_what_the_rule_says_of_cross_fitted_figures(
     dev = spoiled(conditions(1), column)
     choice = choose_map("auto", dev)
     figures = {kind: judge(kind, dev, dev) for kind in BY_PREFERENCE}
-    confidence = evaluate(choice.map, dev, dev, {}).errors[CONFIDENCE]
+    confidence = evaluate(choice.map, choice.map, dev, dev, {}).errors[CONFIDENCE]
     assert choice.dev == {CONFIDENCE: confidence, **figures}
     # In float the map temperature ranks as max-probability at that temperature does.
-    expected = choose_kind(figures, figures["temperature"], int(dev.clean.wrong.sum()))
+    worth = Worth(figures, figures["temperature"], int(dev.clean.wrong.sum()))
+    expected = choose_kind(worth)
     assert (choice.map.kind, choice.reason) == expected
     assert choice.map.kind in unharmed
     # The figures are those that evaluate reports for that map.
-    assert evaluate(choice.map, dev, dev, {}).errors["U"] == choice.dev[choice.map.kind]
+    assert evaluate(choice.map, choice.map, dev, dev, {}).errors["U"] == choice.dev[choice.map.kind]
 
 
 @every_map
@@ -192,7 +198,7 @@ def test_a_map_that_is_monotone_in_s_leaves_its_figures_as_they_are(
         return in_float(replace(fitted, b0=-3.0, b1=2.0 ** next(scales)))
 
     fitted = fit_map("logistic-s", dev, dev.types())
-    report = evaluate(fitted, dev, test, {"x": test.clean}, another_scale)
+    report = evaluate(fitted, fitted, dev, test, {"x": test.clean}, another_scale)
     for part in ("pooled", "per_cell", "clean"):
         ours, own = (getattr(report.errors[name], part) for name in ("U", "S"))
         np.testing.assert_equal(vars(ours), vars(own))
@@ -244,25 +250,63 @@ def test_a_third_input_that_is_left_out_is_mentioned() -> None:
 
 def test_a_plain_fit_can_be_had() -> None:
     dev = conditions(1)
-    plain = choose_map("logistic", dev, balanced=False)
-    assert plain.map == fit_map("logistic", dev, list(TYPES), balanced=False)
+    plain = choose_map("logistic", dev, how=UNBALANCED)
+    assert plain.map == fit_map("logistic", dev, list(TYPES), UNBALANCED)
     assert plain.map != fit_map("logistic", dev, list(TYPES))
-    assert plain.dev["logistic"] == judge("logistic", dev, dev, balanced=False)
-    report = evaluate(plain.map, dev, dev, {}, balanced=False)
+    assert plain.dev["logistic"] == judge("logistic", dev, dev, how=UNBALANCED)
+    report = evaluate(plain.map, plain.map, dev, dev, {}, how=UNBALANCED)
     assert report.errors["U"] == plain.dev["logistic"]
 
 
 def test_the_report_compares_u_with_its_parts() -> None:
     dev, test = conditions(1), conditions(2)
     fitted = choose_map("gated", dev).map
-    foreign = condition(np.random.default_rng(9), 80, 4.0)
-    report = evaluate(fitted, dev, test, {"foreign": foreign})
-    assert set(report.errors) == set(report.ood["foreign"]) == {"U", "S", "max-probability"}
+    foreign = condition(np.random.default_rng(9), 80, 0.1)
+    by_score = fit_map("logistic-s", dev, list(TYPES))
+    report = evaluate(fitted, by_score, dev, test, {"foreign": foreign})
+    assert set(report.errors) == {"U", "S", "max-probability"}
+    assert set(report.ood["foreign"]) == {"F", *report.errors}
     right = ~test.clean.wrong
     lower = test.clean.features.score[right][:, None] < foreign.features.score[None, :]
     # The AUROC is the share of pairs in the right order.
     assert report.ood["foreign"]["S"].auroc == pytest.approx(lower.mean())
+    assert report.ood["foreign"]["F"] == report.ood["foreign"]["S"]
     assert report.errors["S"].cells == len(test.corrupted)
+
+
+def test_without_heads_there_is_no_score_to_compare() -> None:
+    dev = conditions(1).without_taps()
+    choice = choose_map("auto", dev)
+    assert set(choice.dev) == {CONFIDENCE, "class-gated", "evidence", "temperature"}
+    report = evaluate(choice.map, choice.map, dev, dev, {"x": dev.clean})
+    assert set(report.errors) == {"U", "max-probability"}
+
+
+def test_heads_are_worth_what_no_map_without_them_finds() -> None:
+    """S knows of errors; shuffled within its condition it does not."""
+    dev = conditions(1)
+    choice = choose_map("gated", dev)
+    assert gain_of_taps(choice, dev, in_float, FitOptions()) > 0.03
+    blind = Conditions(
+        dev.clean.without_taps(), {k: c.without_taps() for k, c in dev.corrupted.items()}
+    )
+    choice = choose_map("class-gated", blind)
+    assert gain_of_taps(choice, blind, in_float, FitOptions()) <= 0
+
+
+def test_evidence_comes_first_where_distances_are_measured_anyway() -> None:
+    dev = conditions(1)
+    for measured in (False, True):
+        choice = choose_map("auto", dev, measured=measured)
+        assert choice.worth is not None
+        assert (choice.map.kind, choice.reason) == choose_kind(choice.worth, measured)
+
+
+def test_the_strongest_conditions_are_the_last_of_each_type() -> None:
+    dev = conditions(1)
+    assert [id(c) for c in dev.strongest()] == [
+        id(dev.corrupted[name, 3]) for name in sorted(TYPES)
+    ]
 
 
 def test_thresholds_are_taken_where_they_belong() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from snapcli.metrics.detection import Detection, ErrorDetection
-from snapcli.score.choice import BY_PREFERENCE, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, Worth, choose_kind
 
 NAN = float("nan")
 
@@ -22,15 +22,14 @@ def choose(clean_errors: int = 50, **changed: ErrorDetection) -> tuple[str, str]
     """Maps that are not named do harm and gain next to nothing; _ stands for -."""
     found = dict.fromkeys(BY_PREFERENCE, HARMFUL) | {"temperature": CONFIDENCE}
     found |= {name.replace("_", "-"): value for name, value in changed.items()}
-    return choose_kind(found, CONFIDENCE, clean_errors)
+    return choose_kind(Worth(found, CONFIDENCE, clean_errors))
 
 
 def test_the_largest_gain_without_harm_is_taken() -> None:
     kind, reason = choose(gated=figures(0.85, 0.75, 0.9), isotonic=figures(0.87, 0.746, 0.9))
     assert kind == "isotonic"
     assert reason == (
-        "Of all maps, isotonic gains +0.070 pooled and loses 0.004 within conditions: "
-        "the best balance."
+        "Of all maps, isotonic gains +0.070 pooled and -0.004 within conditions: the best balance."
     )
 
 
@@ -44,13 +43,21 @@ def test_of_maps_about_as_good_the_simplest_is_taken() -> None:
     assert reason.startswith("The simplest within 0.005 of the best, isotonic: logistic gains")
 
 
-@pytest.mark.parametrize("order", [(a, b) for a in range(5) for b in range(a + 1, 5)])
+@pytest.mark.parametrize("order", [(a, b) for a in range(7) for b in range(a + 1, 7)])
 def test_the_order_of_simplicity(order: tuple[int, int]) -> None:
     simple, other = (BY_PREFERENCE[i] for i in order)
     equal = figures(0.85, 0.75, 0.9)
     changed = {name.replace("-", "_"): equal for name in (other, simple)}
     assert choose(**changed)[0] == simple
     assert BY_PREFERENCE[:5] == ("gated", "logistic-s", "logistic", "gated-taps", "isotonic")
+    assert BY_PREFERENCE[5:] == ("class-gated", "evidence", "temperature")
+
+
+def test_what_is_gained_within_conditions_counts_as_much_as_the_pooled_gain() -> None:
+    gated = figures(0.85, 0.75, 0.9)
+    assert choose(gated=gated, evidence=figures(0.85, 0.756, 0.906))[0] == "evidence"
+    assert choose(gated=gated, evidence=figures(0.85, 0.754, 0.906))[0] == "gated"
+    assert choose(gated=gated, evidence=figures(0.85, 0.79, 0.9))[0] == "gated"
 
 
 def test_harm_counts_three_times_beyond_the_margin() -> None:
@@ -67,7 +74,7 @@ def test_a_large_gain_excuses_some_harm() -> None:
     assert choose(isotonic=figures(0.97, 0.70, 0.9), gated=figures(0.885, 0.743, 0.9))[0] == "gated"
     kind, reason = choose(gated=figures(0.99, 0.70, 0.9))
     assert kind == "gated"
-    assert "gains +0.190 pooled and loses 0.050 within conditions" in reason
+    assert "gains +0.190 pooled and -0.050 within conditions" in reason
 
 
 def test_few_clean_errors_cannot_judge_harm() -> None:
@@ -80,10 +87,17 @@ def test_few_clean_errors_cannot_judge_harm() -> None:
     assert "has no errors," in choose(0, gated=seeming)[1]
 
 
+def test_evidence_costs_nothing_more_where_f_measures_distances() -> None:
+    both = {"class-gated": figures(0.9, 0.8, 0.95), "evidence": figures(0.9, 0.8, 0.95)}
+    worth = Worth({**both, "temperature": CONFIDENCE}, CONFIDENCE, 50)
+    assert choose_kind(worth)[0] == "class-gated"
+    assert choose_kind(worth, measured=True)[0] == "evidence"
+
+
 def test_temperature_where_every_map_costs_more_than_it_gains() -> None:
     kind, reason = choose(gated=figures(0.91, 0.70, 0.9))
     assert kind == "temperature"  # 0.11 - 3 * 0.045
-    assert reason.startswith("No map with S is worth it: the best, gated gains +0.110 pooled")
+    assert reason.startswith("No other map is worth it: the best, gated gains +0.110 pooled")
     assert choose(gated=figures(0.794, 0.75, 0.9))[0] == "temperature"
 
 
@@ -96,7 +110,7 @@ def test_a_map_that_costs_nothing_is_kept() -> None:
 
 def test_what_cannot_be_judged_is_neither_gain_nor_loss() -> None:
     nothing = figures(NAN, NAN, NAN)
-    kind, _ = choose_kind(dict.fromkeys(BY_PREFERENCE, nothing), nothing, 0)
+    kind, _ = choose_kind(Worth(dict.fromkeys(BY_PREFERENCE, nothing), nothing, 0))
     assert kind == "gated"
     assert choose(50, gated=figures(0.9, NAN, NAN))[0] == "gated"
     assert math.isnan(nothing.pooled.auroc)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from snapcli.config import FitOptions
 from snapcli.score.maps import ClassGatedMap, Features, fit, reads_surprise
 
 from .test_maps import CLASSES, Drawn, draw
@@ -16,19 +17,24 @@ from .test_maps import CLASSES, Drawn, draw
 OFTEN_WRONG = np.array([-1.5, 0.0, 1.5, 0.0])
 
 
+KINDS = pytest.mark.parametrize("kind", ["class-gated", "evidence"])
+
+
 def by_answer(
     offset: np.ndarray = OFTEN_WRONG, strange: np.ndarray = OFTEN_WRONG, count: int = 4000
 ) -> Drawn:
-    """Errors as draw() has them, and by answer: everywhere and, further, on strange inputs."""
+    """Errors as draw() has them, and by answer: everywhere and, further, on strange inputs; and by
+    how near the answered class and the next are."""
     features, _, clean = draw(count, seed=3)
     excess = np.maximum(0, np.log(features.surprisal).max(axis=1) - 0.4)
     risk = 0.8 * features.error_logit + 0.8 * excess + offset[features.answer]
     risk = risk + strange[features.answer] * np.minimum(1, excess / 0.7)
+    risk = risk + 0.9 * features.log_own() - 0.4 * features.log_next()
     return features, np.random.default_rng(4).random(count) < expit(risk), clean
 
 
-def fitted(data: Drawn, balanced: bool = True) -> ClassGatedMap:
-    found = fit("class-gated", *data, balanced)
+def fitted(data: Drawn, balanced: bool = True, kind: str = "class-gated") -> ClassGatedMap:
+    found = fit(kind, *data, FitOptions(balanced))
     assert isinstance(found, ClassGatedMap)
     return found
 
@@ -41,19 +47,23 @@ def parts(features: Features, clean: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return excess, cap, np.minimum(1, (excess / cap).max(axis=1))
 
 
+@KINDS
 @pytest.mark.parametrize("balanced", [True, False])
-def test_it_is_scikit_learns_ridge(balanced: bool) -> None:
-    features, wrong, clean = by_answer(OFTEN_WRONG / 4, OFTEN_WRONG / 4)
+def test_it_is_scikit_learns_ridge(kind: str, balanced: bool) -> None:
+    features, wrong, clean = by_answer(OFTEN_WRONG / 4, OFTEN_WRONG / 8)
     # A third of the clean data are away, so that the rest weighs less than corrupted data.
     chosen = ~clean | (np.arange(len(clean)) % 3 > 0)
     chosen &= clean | (np.arange(len(clean)) % 2 > 0)
     features, wrong, clean = features.where(chosen), wrong[chosen], clean[chosen]
-    found = fitted((features, wrong, clean), balanced)
+    found = fitted((features, wrong, clean), balanced, kind)
     excess, cap, o = parts(features, clean)
     np.testing.assert_allclose([tap.cap for tap in found.taps], cap)
     columns = np.column_stack(
         [features.error_logit, np.minimum(0, features.error_logit) * (1 - o), excess]
     )
+    if kind == "evidence":
+        own, following = np.log(features.distances).T
+        columns = np.column_stack([columns, own, own - following])
     one_hot = np.eye(CLASSES)[features.answer]
     standard = (columns - columns.mean(axis=0)) / columns.std(axis=0)
     weight = np.where(clean, (~clean).sum() / clean.sum(), 1.0)
@@ -66,9 +76,11 @@ def test_it_is_scikit_learns_ridge(balanced: bool) -> None:
     slopes, tables = np.split(model.coef_[0], [columns.shape[1]])
     assert np.all(slopes > 0)  # else the oracle, which knows no bound, is none
     offset, strange = np.split(tables, 2)
-    floor = -np.min(slopes[2:] / columns.std(axis=0)[2:] * cap)
+    floor = -np.min((slopes / columns.std(axis=0))[2:4] * cap)
     assert np.all(0.5 * strange > floor)
-    got = [found.b2, found.familiar, *(tap.slope for tap in found.taps)]
+    got = [found.b2, found.familiar, *(tap.slope for tap in found.taps), found.own, found.ratio]
+    assert found.reads_distance == (kind == "evidence") == (got[-1] > 0)
+    got = got[: columns.shape[1]]
     np.testing.assert_allclose(got, slopes / columns.std(axis=0), rtol=0.01, atol=1e-3)
     np.testing.assert_allclose(found.offset, 0.5 * offset, rtol=0.01, atol=1e-3)
     np.testing.assert_allclose(found.strange_offset, 0.5 * strange, rtol=0.01, atol=1e-3)
@@ -96,20 +108,21 @@ def test_an_answer_with_few_examples_has_next_to_no_offset() -> None:
     assert found.offset[2] == found.strange_offset[2] == 0
 
 
+@KINDS
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     slopes=st.tuples(st.floats(-3, 3), st.floats(-3, 3)),
     count=st.sampled_from([40, 300, 2000]),
 )
-def test_u_never_falls_with_a_tap_or_the_error_logit(
-    seed: int, slopes: tuple[float, float], count: int
+def test_u_never_falls_with_a_tap_the_error_logit_or_a_distance(
+    kind: str, seed: int, slopes: tuple[float, float], count: int
 ) -> None:
     """Whatever dev data say: slopes of either sign, and answers that surprise would clear."""
     features, wrong, clean = draw(count, seed, slopes)
     rng = np.random.default_rng(seed)
     cleared = (features.answer < 2) & ~clean & (rng.random(count) < 0.9)
-    found = fitted((features, wrong & ~cleared, clean))
+    found = fitted((features, wrong & ~cleared, clean), kind=kind)
     end = 400
     ramp, still = np.exp(np.linspace(-3, 6, end)), np.ones(end)
     for answer in range(CLASSES):
@@ -122,6 +135,7 @@ def test_u_never_falls_with_a_tap_or_the_error_logit(
                     np.stack(surprisal, axis=-1),
                     np.full(end, answer),
                     CLASSES,
+                    distances=np.ones((end, 2)),
                 )
                 assert np.all(np.diff(found.rank(given_)) >= -1e-9)
         for surprise in (0.5, 2.0, 50.0):
@@ -132,8 +146,12 @@ def test_u_never_falls_with_a_tap_or_the_error_logit(
                 np.full((end, 2), surprise),
                 np.full(end, answer),
                 CLASSES,
+                distances=np.ones((end, 2)),
             )
             assert np.all(np.diff(found.rank(given_)) >= -1e-9)
+            for distances in ([ramp, still], [still, 1 / ramp], [ramp, 1 / ramp]):
+                nearer = replace(given_, error_logit=-still, distances=np.stack(distances, axis=-1))
+                assert np.all(np.diff(found.rank(nearer)) >= -1e-9)
 
 
 def test_a_table_that_would_clear_strange_answers_is_lifted() -> None:
@@ -157,3 +175,27 @@ def test_constant_surprise_is_not_read() -> None:
     assert [tap.slope for tap in found.taps] == [0, 0]
     assert not any(found.strange_offset)
     assert reads_surprise(fitted((features, wrong, clean)))
+
+
+@KINDS
+def test_without_class_offsets_the_answer_does_not_count(kind: str) -> None:
+    features, wrong, clean = by_answer()
+    found = fit(kind, features, wrong, clean, FitOptions(class_offsets=False))
+    assert isinstance(found, ClassGatedMap)
+    assert not any((*found.offset, *found.strange_offset))
+    assert found.b2 > 0 < min(tap.slope for tap in found.taps)
+    other = replace(features, answer=(features.answer + 1) % CLASSES)
+    np.testing.assert_array_equal(found(features), found(other))
+    told = fitted((features, wrong, clean), kind=kind)
+    assert np.abs(told(features) - told(other)).max() > 0.1
+
+
+@KINDS
+def test_it_works_without_heads(kind: str) -> None:
+    features, wrong, clean = by_answer()
+    bare = features.without_taps()
+    found = fitted((bare, wrong, clean), kind=kind)
+    assert found.taps == ()
+    assert not reads_surprise(found)
+    assert np.diff(np.array(found.offset)[[0, 1, 2]]).min() > 0.2
+    assert np.mean(found(bare)) == pytest.approx(wrong.mean(), abs=1e-6)

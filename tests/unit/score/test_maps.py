@@ -12,7 +12,7 @@ from scipy.stats import percentileofscore
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from snapcli.config import MAPS
+from snapcli.config import MAPS, FitOptions
 from snapcli.score.maps import (
     MAX_BREAKPOINTS,
     PERCENTILES,
@@ -34,7 +34,7 @@ from snapcli.score.maps import (
 )
 
 # Those that learn from labels how likely an error is.
-PROBABILITIES = ("gated", "gated-taps", "class-gated", "logistic", "logistic-s", "isotonic")
+PROBABILITIES = ("gated", "gated-taps", "class-gated", "evidence", "logistic", "isotonic")
 every_map = pytest.mark.parametrize("kind", MAPS)
 every_probability = pytest.mark.parametrize("kind", PROBABILITIES)
 with_and_without_third = pytest.mark.parametrize("third", [False, True])
@@ -66,14 +66,18 @@ def draw(
     wrong = rng.random(count) < expit(risk)
     given = foreign if third else None
     answer = rng.integers(0, CLASSES, count)
-    return Features(score, error_logit, doubt, surprisal, answer, CLASSES, given), wrong, clean
+    distances = np.exp(rng.normal([0, 1], 1, (count, 2)))
+    features = Features(score, error_logit, doubt, surprisal, answer, CLASSES, given, distances)
+    return features, wrong, clean
 
 
 def flat(score: np.ndarray, error_logit: np.ndarray, doubt: np.ndarray) -> Features:
-    """All taps and the third input say the same as S; all answers are one."""
+    """All taps, the third input and the way from the answered class say the same as S; all answers
+    are one."""
     surprisal, answer = np.stack([score, score], axis=-1), np.ones(len(score), int)
     third = np.log(np.maximum(score, 1e-9))
-    return Features(score, error_logit, doubt, surprisal, answer, CLASSES, third)
+    distances = np.stack([score, np.ones(len(score))], axis=-1)
+    return Features(score, error_logit, doubt, surprisal, answer, CLASSES, third, distances)
 
 
 @cache
@@ -97,7 +101,7 @@ def excess(x: np.ndarray, clean: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["gated", "gated-taps"])
 def test_slopes_of_the_gated_maps_are_scikit_learns(kind: str, third: bool, balanced: bool) -> None:
     features, wrong, clean = draw(third=third)
-    found = fit(kind, features, wrong, clean, balanced)
+    found = fit(kind, features, wrong, clean, FitOptions(balanced))
     assert isinstance(found, GatedMap)
     inputs = {SCORE: np.log(features.score)}
     if kind == "gated-taps":
@@ -118,12 +122,12 @@ def test_slopes_of_the_gated_maps_are_scikit_learns(kind: str, third: bool, bala
 @pytest.mark.parametrize("balanced", [True, False])
 def test_slopes_of_the_logistic_maps_are_scikit_learns(balanced: bool) -> None:
     features, wrong, clean = draw()
-    found = fit("logistic", features, wrong, clean, balanced)
+    found = fit("logistic", features, wrong, clean, FitOptions(balanced))
     assert isinstance(found, LogisticMap)
     expected = slopes_of([features.score, features.doubt], wrong, balanced)
     assert np.all(expected > 0)
     np.testing.assert_allclose([found.b1, found.b2], expected, rtol=0.02)
-    alone = fit("logistic-s", features, wrong, clean, balanced)
+    alone = fit("logistic-s", features, wrong, clean, FitOptions(balanced))
     assert isinstance(alone, LogisticMap)
     assert alone.b2 == 0
     assert alone.b1 == pytest.approx(slopes_of([features.score], wrong, balanced)[0], rel=0.02)
@@ -139,7 +143,7 @@ def test_temperature_is_the_softmax_itself() -> None:
 @pytest.mark.parametrize("balanced", [True, False])
 def test_the_mean_of_u_is_the_error_rate(kind: str, balanced: bool) -> None:
     features, wrong, clean = draw()
-    u = fit(kind, features, wrong, clean, balanced)(features)
+    u = fit(kind, features, wrong, clean, FitOptions(balanced))(features)
     # Isotonic values are clamped to [1e-4, 1 - 1e-4], which may move the mean as much.
     assert np.mean(u) == pytest.approx(wrong.mean(), abs=2e-4)
 

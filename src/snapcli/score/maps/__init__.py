@@ -105,7 +105,8 @@ def reads_surprise(fitted: Map) -> bool:
         case GatedMap(gates=gates):
             return any(gate.input not in (THIRD, OWN) for gate in gates)
         case ClassGatedMap(familiar=familiar, taps=taps, strange_offset=offset):
-            return familiar > 0 or any(tap.slope > 0 for tap in taps) or any(offset)
+            slopes = (familiar, *(tap.slope for tap in taps), *offset)
+            return bool(taps) and any(slopes)
         case LogisticMap(b1=b1):
             return b1 > 0
         case StaircaseMap(gamma=gamma):
