@@ -8,7 +8,7 @@ _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|else|elif|endif)\b\s*(.*)")
 _INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 _NEEDS_MVE = re.compile(r"defined\(ARM_MATH_MVEI\)(?!.*\|\|)|ARM_MATH_MVEI$")
 # Functions and tables at the start of a line that other files see.
-_START = r"^(?!static|__STATIC|typedef|struct|enum)\w[\w\s*]*?\b(\w+)\s*"
+_START = r"^(?!static|__STATIC|typedef|enum)\w[\w\s*]*?\b(\w+)\s*"
 _FUNCTION = re.compile(_START + r"\([^;{}]*\)\s*\{", re.MULTILINE)
 _TABLE = re.compile(_START + r"\[\w*\]\s*=", re.MULTILINE)
 # A function may have the name of a structure: only a call needs it.

@@ -8,7 +8,7 @@ import numpy as np
 from snapcli.array import Array
 from snapcli.methods.method import Batch, Dev, SinglePass
 from snapcli.methods.tuning import chosen_from, errors_auroc
-from snapcli.score.mahalanobis import fit_mahalanobis
+from snapcli.score.mahalanobis import MAX_RANK, fit_mahalanobis
 
 # The paper's: of a tap's mean variance, so that it means the same at every tap.
 _SHRINKAGES = (0.0, 1e-4, 1e-3)
@@ -92,7 +92,9 @@ class MahalanobisFull(SinglePass):
         self._tap = taps[-1]
 
     def fit(self, train: Batch, dev: Dev) -> None:
-        self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y, train.logits.shape[1])
+        self.distance_ = fit_mahalanobis(
+            train.outputs[self._tap], train.y, train.logits.shape[1], MAX_RANK
+        )
 
     def score(self, batch: Batch) -> Array:
         return self.distance_.distance(batch.outputs[self._tap])

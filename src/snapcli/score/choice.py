@@ -17,6 +17,9 @@ BY_PREFERENCE = (
 _WITHOUT_TAPS = ("class-gated", "evidence", "temperature")
 # AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
+# What distances have to be worth beyond a map without them: they cost kilobytes, and about as many
+# instructions as a head.
+DISTANCES = 0.01
 # What harm within the conditions weighs against a gain over all of them.
 HARM_WEIGHT = 3.0
 # Fewer errors than this say nothing: about harm to clean data, about maps and taps at all.
@@ -71,8 +74,9 @@ class Worth:
 
 
 def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
-    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth. measured: F reads
-    distances, so that evidence costs no more than class-gated does."""
+    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth; evidence has to
+    be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more than
+    class-gated does."""
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
     tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
@@ -85,7 +89,8 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
         return f"{kind} gains {gain:+.3f} pooled and {within:+.3f} within conditions"
 
     best = max(tried, key=worth.of)
-    taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - MARGIN)
+    margin = DISTANCES if best == "evidence" and not measured else MARGIN
+    taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - margin)
     if taken == "temperature":
         nearest = max(tried[:-1], key=worth.of)
         return taken, f"No other map is worth it: the best, {told(nearest)}.{note}"
@@ -96,7 +101,7 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
         )
     if taken == best:
         return taken, f"Of all maps, {told(taken)}: the best balance.{note}"
-    return taken, f"The simplest within {MARGIN} of the best, {best}: {told(taken)}.{note}"
+    return taken, f"The simplest within {margin} of the best, {best}: {told(taken)}.{note}"
 
 
 def _change(detection: Detection, reference: Detection) -> float:

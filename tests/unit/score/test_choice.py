@@ -55,9 +55,12 @@ def test_the_order_of_simplicity(order: tuple[int, int]) -> None:
 
 def test_what_is_gained_within_conditions_counts_as_much_as_the_pooled_gain() -> None:
     gated = figures(0.85, 0.75, 0.9)
-    assert choose(gated=gated, evidence=figures(0.85, 0.756, 0.906))[0] == "evidence"
-    assert choose(gated=gated, evidence=figures(0.85, 0.754, 0.906))[0] == "gated"
+    assert choose(gated=gated, evidence=figures(0.85, 0.761, 0.911))[0] == "evidence"
+    assert choose(gated=gated, evidence=figures(0.85, 0.759, 0.911))[0] == "gated"
     assert choose(gated=gated, evidence=figures(0.85, 0.79, 0.9))[0] == "gated"
+    # Without distances half of that is enough.
+    assert choose(gated=gated, class_gated=figures(0.85, 0.756, 0.906))[0] == "class-gated"
+    assert choose(gated=gated, class_gated=figures(0.85, 0.754, 0.906))[0] == "gated"
 
 
 def test_harm_counts_three_times_beyond_the_margin() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.covariance import EmpiricalCovariance, LedoitWolf
 
-from snapcli.score.mahalanobis import MAX_RANK, fit_mahalanobis
+from snapcli.score.mahalanobis import MAX_RANK, MONITOR_RANK, fit_mahalanobis
 
 
 def draw(
@@ -76,7 +76,8 @@ def test_foreign_data_is_further_away() -> None:
 def test_many_channels_keep_the_directions_that_vary_most() -> None:
     x, labels = draw(500, 100)
     found = fit_mahalanobis(x, labels, 4)
-    assert found.whitening.shape == (MAX_RANK, 100)
+    assert found.whitening.shape == (MONITOR_RANK, 100)
+    assert fit_mahalanobis(x, labels, 4, MAX_RANK).whitening.shape == (MAX_RANK, 100)
     standard = (x - found.mean) / found.deviation
     classes = np.stack([standard[labels == k].mean(axis=0) for k in range(4)])
     away = (standard[:, np.newaxis] - classes) @ found.whitening.T
