@@ -800,6 +800,19 @@ static uint32_t run_map_class_gated_q16(const struct test_case *c, void **result
     return c->bytes[9];
 }
 
+/* units, inputs, classes, start | out_q16, weight_q16, bias_q16, input_q16, answer */
+static uint32_t run_hidden_q16(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0], *input = c->blob[4], *answer = c->blob[5];
+    const struct snapuq_hidden layer = {s[0], s[1], s[2], c->blob[1], c->blob[2], c->blob[3]};
+    int32_t *output = *result = allocate(c->bytes[5]);
+    for (uint32_t n = 0; n < c->bytes[5] / sizeof *answer; ++n) {
+        output[n] =
+            snapuq_hidden_q16(&layer, s[3], input + n * (uint32_t)layer.inputs, answer[n]);
+    }
+    return c->bytes[5];
+}
+
 /* b0, b1, b2 | tail_q16, score_q16, doubt_q16 */
 static uint32_t run_map_logistic_q16(const struct test_case *c, void **result)
 {
@@ -887,6 +900,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_average_q16,
     run_map_gated_q16,
     run_map_class_gated_q16,
+    run_hidden_q16,
     run_map_logistic_q16,
     run_map_isotonic_q16,
     run_budget_q24,

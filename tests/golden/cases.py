@@ -18,6 +18,7 @@ from snapcli.fixedpoint import (
     Energy,
     FullyConnectedS8,
     HeadS8,
+    Hidden,
     LutS8,
     MahalanobisS8,
     MapClassGated,
@@ -60,6 +61,7 @@ from snapcli.fixedpoint import (
     free_energy_q16,
     fully_connected_s8,
     hard_swish_table,
+    hidden_q16,
     inverse_sigma_q9_table,
     leaky_relu_table,
     ln_of_q16,
@@ -1369,6 +1371,33 @@ class Map:
 
 
 @dataclass(frozen=True)
+class HiddenLayer:
+    """hidden_q16; top: the largest size of a parameter or an input."""
+
+    name: str
+    seed: int
+    units: int = 16
+    inputs: int = 5
+    classes: int = 3
+    top: int = 1 << 20
+    kernel: str = "hidden_q16"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+
+        def drawn(*shape: int) -> np.ndarray:
+            return rng.integers(-self.top, self.top, shape).astype(np.int32)
+
+        shapes = ((self.units,), (self.units, self.inputs), (self.units, self.classes))
+        layer = Hidden(*(drawn(*shape) for shape in shapes))
+        x, answer = drawn(100, self.inputs), rng.integers(0, self.classes, 100).astype(np.int32)
+        x[:2] = [[INT32.min], [INT32.max]]
+        scalars = [self.units, self.inputs, self.classes, 12345]
+        arrays = [layer.out_q16, layer.weight_q16, layer.bias_q16, x, answer]
+        return Vectors(self.kernel, scalars, arrays, hidden_q16(layer, 12345, x, answer))
+
+
+@dataclass(frozen=True)
 class Control:
     """The budget controller over a stream of random U, one in four of them 0, 65536 or exactly
     the first threshold, then of nothing but 65536, nothing but 0, and random ones again."""
@@ -1944,6 +1973,9 @@ C_CASES: list[Case] = [
     ),
     Map("no_taps", 297, _class_gated(0, 40000, 9000, offsets=((5, 0), (-9, 1)), also=(9, -7))),
     Map("no_inputs", 298, _class_gated(0, 40000, 9000, offsets=((5000, 0), (-9000, 100)))),
+    HiddenLayer("plain", 295),
+    HiddenLayer("one_unit", 299, units=1, inputs=1, classes=2),
+    HiddenLayer("largest", 300, units=64, inputs=8, top=2**31 - 1),
     Map("one_class", 291, _class_gated(0, 65536, 0, (900, 0, 65536), offsets=((0, 0),))),
     Map(
         "negative",

@@ -95,6 +95,18 @@ MAPS: dict[str, DeviceMap] = {
         tables=((5000, 20000), (-9000, -3000), (0, 0), (12000, -20000), (-7000, 40000)),
         also=(30000, 80000),
     ),
+    "hidden": replace(
+        class_gated_map(
+            *(-30000, 30000, 20000, (50000, -9000, 100000), (70000, -5000, 130000)),
+            tables=((5000, 20000), (-9000, -3000), (0, 0), (12000, -20000), (-7000, 40000)),
+            also=(30000, 80000),
+        ),
+        hidden=fx.Hidden(
+            np.array([40000, -30000, 9000], np.int32),
+            np.arange(-60000, 60000, 8000, np.int32).reshape(3, 5),
+            np.arange(-30000, 30000, 4000, np.int32).reshape(3, 5),
+        ),
+    ),
     "logistic": fx.MapLogistic(-120000, 60000, 70000),
     "isotonic": fx.MapIsotonic(
         30000,
@@ -103,7 +115,7 @@ MAPS: dict[str, DeviceMap] = {
     ),
 }
 # Maps that read distances, and F by whether there are any.
-_MEASURED = (MAHALANOBIS, "evidence")
+_MEASURED = (MAHALANOBIS, "evidence", "hidden")
 FOREIGN_BY_DISTANCE = gated_map(-20000, 9000, (OWN, 50000, -700000))
 FOREIGN = {
     False: gated_map(-40000, 8000, (SCORE, 40000, -786432)),

@@ -466,6 +466,18 @@ uint32_t snapuq_map_class_gated_q16(const struct snapuq_map_class_gated *map,
                                     const int32_t *input_q16, int32_t error_logit_q16,
                                     int32_t answer);
 
+/* A hidden layer: start + sum_h out_h max(0, bias_h[answer] + sum_j weight_hj x_j), saturated.
+ * It stands in for the b0 of a map. */
+struct snapuq_hidden {
+    int32_t units, inputs, classes;
+    const int32_t *out_q16;    /* [units] */
+    const int32_t *weight_q16; /* [units][inputs] */
+    const int32_t *bias_q16;   /* [units][classes] */
+};
+
+int32_t snapuq_hidden_q16(const struct snapuq_hidden *layer, int32_t start_q16,
+                          const int32_t *input_q16, int32_t answer);
+
 /* U = sigmoid(b0 + b1 S + b2 m) */
 struct snapuq_map_logistic {
     int32_t b0_q16, b1_q16, b2_q16;

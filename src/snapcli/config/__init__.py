@@ -7,6 +7,7 @@ from snapcli.config.calibrate import (
     AUTO,
     ENERGY,
     EVIDENCE,
+    HIDDEN_MAX,
     MAHALANOBIS,
     MAPS,
     NO_TAPS,

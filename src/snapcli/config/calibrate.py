@@ -17,6 +17,7 @@ _WITH_THIRD = (AUTO, "gated", "gated-taps")
 # Maps that work without heads, and those with a table of the answers.
 _WITHOUT_TAPS = (AUTO, "temperature", "class-gated", EVIDENCE)
 _WITH_OFFSETS = (AUTO, "class-gated", EVIDENCE)
+HIDDEN_MAX = 64
 ALL_TAPS, NO_TAPS = TAPS = ("all", "none")
 # Rules of the threshold with the target that each has if none is given.
 THRESHOLDS = {
@@ -38,6 +39,7 @@ class FitOptions:
 
     balanced: bool = True
     class_offsets: bool = True
+    hidden: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,11 @@ class CalibrateOptions(StageOptions):
         one_of=TAPS,
         group=_MAP,
     )
-    class_offsets: bool = option(
-        True,
-        "Let class-gated and evidence know which answers are wrong more often, or not: it assumes "
-        "that answers are mixed in the field as in dev data.",
+    no_class_offsets: bool = option(
+        False,
+        "Do not let class-gated and evidence know which answers are wrong more often: it assumes "
+        "the field's mix of classes to be dev's.",
         group=_MAP,
-        flag="--class-offsets/--no-class-offsets",
     )
     third: str = option(
         NO_THIRD,
@@ -109,6 +110,13 @@ class CalibrateOptions(StageOptions):
         limits=(0.0, 1.0),
         group=_THRESHOLD,
     )
+    hidden: int = option(
+        0,
+        "Units of a hidden layer on top of evidence, 16 for example; U may then fall where "
+        "surprise grows.",
+        limits=(0, HIDDEN_MAX),
+        group=_MAP,
+    )
     limit: int = option(
         1000,
         "Most examples to score of each corrupted condition and each OOD set.",
@@ -144,10 +152,15 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.taps is 'none', but the map {self.map} reads the heads",
                 f"Take one of {', '.join(_WITHOUT_TAPS)}.",
             )
-        if not self.class_offsets and self.map not in _WITH_OFFSETS:
+        if self.hidden and self.map != EVIDENCE:
             raise ConfigError(
-                f"calibrate.class_offsets is off, but the map {self.map} has none anyway",
-                "Leave --no-class-offsets out.",
+                f"calibrate.hidden is {self.hidden}, but the map {self.map} has no hidden layer",
+                "Take the map evidence.",
+            )
+        if self.no_class_offsets and self.map not in _WITH_OFFSETS:
+            raise ConfigError(
+                f"calibrate.no_class_offsets is set, but the map {self.map} has none anyway",
+                f"Leave it out, or take one of {', '.join(_WITH_OFFSETS)}.",
             )
         if self.target and not THRESHOLDS[self.threshold]:
             raise ConfigError(
@@ -161,12 +174,15 @@ class CalibrateOptions(StageOptions):
         """As these but for the map; what that does not take is left out."""
         third = self.third if kind in _WITH_THIRD else NO_THIRD
         taps = self.taps if kind in _WITHOUT_TAPS else ALL_TAPS
-        offsets = self.class_offsets or kind not in _WITH_OFFSETS
-        return replace(self, map=kind, third=third, taps=taps, class_offsets=offsets)
+        without = self.no_class_offsets and kind in _WITH_OFFSETS
+        hidden = self.hidden if kind == EVIDENCE else 0
+        return replace(
+            self, map=kind, third=third, taps=taps, no_class_offsets=without, hidden=hidden
+        )
 
     @property
     def fit(self) -> FitOptions:
-        return FitOptions(self.balanced, self.class_offsets)
+        return FitOptions(self.balanced, not self.no_class_offsets, self.hidden)
 
     @property
     def wants_distances(self) -> bool:

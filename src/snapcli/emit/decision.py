@@ -3,13 +3,14 @@
 from snapcli.config import MAHALANOBIS
 from snapcli.emit import distance, luts
 from snapcli.emit.header import PROBABILITY
-from snapcli.fixedpoint import MapClassGated, MapIsotonic, MapLogistic, probability_step_q24
+from snapcli.fixedpoint import Hidden, MapClassGated, MapIsotonic, MapLogistic, probability_step_q24
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
-from snapcli.monitor.settings import FOREIGN_PREFIX, map_fields
+from snapcli.monitor.settings import FOREIGN_PREFIX, hidden_fields, map_fields
 from snapcli.score.maps import OWN, THIRD, tap_input, tap_of
 
 _ARGMAX = "snapuq_argmax_s8"
+_HIDDEN = "hidden_q16"
 # For a caller that has none of its own.
 DEFAULT_SETTINGS = ["    if (!settings) {", "        settings = &snap_model_settings;", "    }"]
 
@@ -34,16 +35,14 @@ def decide(monitor: Monitor, logits: str) -> list[str]:
     decision = monitor.decision
     values = _Values(monitor, logits)
     uncertainty = _uncertainty(monitor, values)
-    foreign = _gated("foreign", decision.foreign, values, "foreign")
+    foreign = _gated("foreign", decision.foreign, values, "foreign", FOREIGN_PREFIX)
     return [
         "    const struct snapuq_confidence confidence = {",
         "        SNAP_MODEL_CLASSES, settings->step_q16, settings->exp_q15};",
         *_score(monitor),
         *values.lines,
-        *_map("map", decision.map, ""),
         *uncertainty,
         "    result->abstain = result->uncertainty_q16 >= settings->threshold_q16;",
-        *_map("foreign", decision.foreign, FOREIGN_PREFIX),
         *foreign,
         "    result->foreign = result->foreign_q16 >= settings->foreign_threshold_q16;",
     ]
@@ -120,6 +119,10 @@ def emit_probability(monitor: Monitor) -> str:
 def _map(name: str, device_map: DeviceMap, prefix: str) -> list[str]:
     """The parameters of the map, from the settings, where their names have the prefix."""
     values = {field.name: f"settings->{prefix}{field.name}" for field in map_fields(device_map)}
+    if isinstance(device_map, MapClassGated) and device_map.hidden:
+        for field in hidden_fields(device_map.hidden):
+            del values[field.name]
+        values["b0_q16"] = _HIDDEN
     if isinstance(device_map, Gated):
         values["gates"] = str(len(device_map.inputs))
     if isinstance(device_map, MapClassGated):
@@ -152,24 +155,48 @@ def _uncertainty(monitor: Monitor, values: _Values) -> list[str]:
         inputs = [values.of(tap_input(i)) for i in range(len(monitor.body.taps))]
         if len(device_map.also_q16):
             inputs += [values.of(OWN), values.ratio()]
+        logit, given = values.error_logit(), "map_input" if inputs else "0"
+        if device_map.hidden:
+            # The layer reads the error logit, too, in front of what the map reads.
+            inputs, given = [logit, *inputs], "map_input + 1"
         return [
             *_inputs("map_input", inputs),
+            *_hidden(device_map.hidden, len(inputs)),
+            *_map("map", device_map, ""),
             "    result->uncertainty_q16 =",
-            f"        {function}(&map, {'map_input' if inputs else '0'}, {values.error_logit()},",
-            "            result->predicted);",
+            f"        {function}(&map, {given}, {logit}, result->predicted);",
         ]
     return [
+        *_map("map", device_map, ""),
         "    result->uncertainty_q16 =",
         f"        {function}(&map, result->score_q16,",
         f"            {values.doubt()});",
     ]
 
 
-def _gated(name: str, device_map: Gated, values: _Values, result: str) -> list[str]:
+def _hidden(layer: Hidden | None, inputs: int) -> list[str]:
+    """The layer, which stands in for b0."""
+    if layer is None:
+        return []
+    members = (f"settings->{field.name}" for field in hidden_fields(layer))
+    return [
+        "    const struct snapuq_hidden hidden = {",
+        f"        {len(layer.out_q16)}, {inputs}, SNAP_MODEL_CLASSES,",
+        *(f"        {member}," for member in members),
+        "    };",
+        f"    const int32_t {_HIDDEN} =",
+        "        snapuq_hidden_q16(&hidden, settings->b0_q16, map_input, result->predicted);",
+    ]
+
+
+def _gated(
+    name: str, device_map: Gated, values: _Values, result: str, prefix: str = ""
+) -> list[str]:
     inputs = [values.of(gate) for gate in device_map.inputs]
     given = f"{name}_input" if inputs else "0"
     return [
         *_inputs(f"{name}_input", inputs),
+        *_map(name, device_map, prefix),
         f"    result->{result}_q16 =",
         f"        {_map_function(device_map)}(&{name}, {given}, {values.error_logit()});",
     ]

@@ -49,6 +49,7 @@ from snapcli.fixedpoint.energy import Energy, check_components, mean_q16
 from snapcli.fixedpoint.entropy import average_q16, entropy_q16
 from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
+from snapcli.fixedpoint.hidden import Hidden, hidden_q16
 from snapcli.fixedpoint.ln import ln_of_q16, ln_q16, log2_q15_table
 from snapcli.fixedpoint.lut import (
     LutS8,
@@ -125,6 +126,7 @@ __all__ = [
     "Energy",
     "FullyConnectedS8",
     "HeadS8",
+    "Hidden",
     "LutS8",
     "MahalanobisS8",
     "MapClassGated",
@@ -178,6 +180,7 @@ __all__ = [
     "free_energy_q16",
     "fully_connected_s8",
     "hard_swish_table",
+    "hidden_q16",
     "inverse_sigma_q9_table",
     "leaky_relu_table",
     "ln_of_q16",

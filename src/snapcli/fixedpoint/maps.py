@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from snapcli.fixedpoint.hidden import Hidden, hidden_q16
 from snapcli.fixedpoint.score import ONE_Q16
 from snapcli.fixedpoint.sigmoid import sigmoid_q16
 
@@ -29,7 +30,8 @@ class MapClassGated:
     o = min(1, max_j g_j inverse_cap_j), l the error logit; int32, Q16.
 
     slope, theta, inverse_cap: int32 [taps], one per input x_j. also: int32 [0 or more], one per
-    input y_k that follows them. offset, strange_offset: int32 [classes].
+    input y_k that follows them. offset, strange_offset: int32 [classes]. hidden: what stands in
+    for b0; its inputs are l, all x_j and all y_k.
     """
 
     b0_q16: int
@@ -41,6 +43,7 @@ class MapClassGated:
     also_q16: NDArray[np.int32]
     offset_q16: NDArray[np.int32]
     strange_offset_q16: NDArray[np.int32]
+    hidden: Hidden | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,11 @@ def map_class_gated_q16(
     excess = np.maximum(gated - parameters.theta_q16, 0)
     strange = _mul(parameters.inverse_cap_q16, excess).max(axis=-1, initial=0).clip(0, ONE_Q16)
     sure = _mul(np.minimum(error_logit_q16, 0), ONE_Q16 - strange)
-    t = parameters.b0_q16 + _mul(parameters.b2_q16, error_logit_q16)
+    b0_q16: int | NDArray[np.int32] = parameters.b0_q16
+    if parameters.hidden:
+        given = np.column_stack([error_logit_q16, input_q16])
+        b0_q16 = hidden_q16(parameters.hidden, parameters.b0_q16, given, answer)
+    t = b0_q16 + _mul(parameters.b2_q16, error_logit_q16)
     t = t + _mul(parameters.familiar_q16, sure) + _mul(parameters.slope_q16, excess).sum(axis=-1)
     t = t + _mul(parameters.also_q16, also).sum(axis=-1)
     t = t + parameters.offset_q16[answer] + _mul(parameters.strange_offset_q16[answer], strange)

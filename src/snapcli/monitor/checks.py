@@ -7,7 +7,7 @@ beyond an array. So what comes from a file is checked here; all raise ValueError
 import numpy as np
 
 from snapcli import fixedpoint as fx
-from snapcli.config import MAX_TAPS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
+from snapcli.config import HIDDEN_MAX, MAX_TAPS, MEAN, MEAN_DEVIATION, NO_THIRD, THIRD_INPUTS
 from snapcli.fixedpoint.requantize import INT32_MAX, INT32_MIN, SHIFT_MAX, SHIFT_MIN
 from snapcli.heads.mixture import COMPONENTS_MAX
 from snapcli.monitor.body import Body
@@ -89,6 +89,8 @@ def _check_map(device_map: DeviceMap, known: set[str], taps: int, classes: int) 
             for name in ("slope_q16", "theta_q16", "inverse_cap_q16"):
                 check_sizes(name, getattr(found, name), (taps,))
             check_sizes("also_q16", found.also_q16, (2 if len(found.also_q16) else 0,))
+            if found.hidden:
+                _check_hidden(found.hidden, 1 + taps + len(found.also_q16), classes)
             for name in ("offset_q16", "strange_offset_q16"):
                 check_sizes(name, getattr(found, name), (classes,))
             _int32(b0_q16=found.b0_q16, b2_q16=found.b2_q16, familiar_q16=found.familiar_q16)
@@ -102,6 +104,13 @@ def _check_map(device_map: DeviceMap, known: set[str], taps: int, classes: int) 
             for name, steps in (("breakpoint_q16", breakpoints), ("value_q16", values)):
                 if (np.diff(steps.astype(np.int64)) < 0).any():
                     raise ValueError(f"{name} descends")
+
+
+def _check_hidden(layer: fx.Hidden, inputs: int, classes: int) -> None:
+    units = len(layer.out_q16)
+    fx.check_between("hidden units", units, 1, HIDDEN_MAX)
+    check_sizes("hidden.weight_q16", layer.weight_q16, (units, inputs))
+    check_sizes("hidden.bias_q16", layer.bias_q16, (units, classes))
 
 
 def _int32(**values: int) -> None:

@@ -1,6 +1,6 @@
 """From raw scores to a decision, in the device's numbers: what calibration fits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from snapcli.score.maps import (
     Features,
     Gate,
     GatedMap,
+    HiddenUnit,
     LogisticMap,
     Map,
     tap_of,
@@ -160,11 +161,21 @@ def quantize_map(fitted: Map) -> DeviceMap:
         return quantize_gated(fitted)
     if isinstance(fitted, ClassGatedMap):
         taps = fitted.taps
-        per_tap = [t.slope for t in taps], [t.theta for t in taps], [1.0 / t.cap for t in taps]
-        also = (fitted.own, fitted.ratio) if fitted.reads_distance else ()
-        tables = (*per_tap, also, fitted.offset, fitted.strange_offset)
-        arrays = [np.array([_q16(v) for v in values], np.int32) for values in tables]
-        return fx.MapClassGated(_q16(fitted.b0), _q16(fitted.b2), _q16(fitted.familiar), *arrays)
+        tables: dict[str, Sequence[float]] = {
+            "slope_q16": [tap.slope for tap in taps],
+            "theta_q16": [tap.theta for tap in taps],
+            "inverse_cap_q16": [1.0 / tap.cap for tap in taps],
+            "also_q16": (fitted.own, fitted.ratio) if fitted.reads_distance else (),
+            "offset_q16": fitted.offset,
+            "strange_offset_q16": fitted.strange_offset,
+        }
+        return fx.MapClassGated(
+            b0_q16=_q16(fitted.b0),
+            b2_q16=_q16(fitted.b2),
+            familiar_q16=_q16(fitted.familiar),
+            hidden=_quantize_hidden(fitted.hidden),
+            **{name: _q16s(values) for name, values in tables.items()},
+        )
     if isinstance(fitted, LogisticMap):
         return fx.MapLogistic(_q16(fitted.b0), _q16(fitted.b1), _q16(fitted.b2))
     return fx.MapIsotonic(
@@ -179,6 +190,17 @@ def quantize_gated(fitted: GatedMap) -> Gated:
     thetas = np.array([_q16(gate.theta) for gate in fitted.gates], np.int32)
     parameters = fx.MapGated(_q16(fitted.b0), _q16(fitted.b2), slopes, thetas)
     return Gated(parameters, tuple(gate.input for gate in fitted.gates))
+
+
+def _quantize_hidden(units: tuple[HiddenUnit, ...]) -> fx.Hidden | None:
+    if not units:
+        return None
+    return fx.Hidden(*(_q16s([getattr(u, n) for u in units]) for n in ("out", "weight", "bias")))
+
+
+def _q16s(values: Sequence[Any]) -> NDArray[np.int32]:
+    scaled = np.rint(np.array(values, np.float64) * ONE_Q16)
+    return np.clip(scaled, -(2**31), 2**31 - 1).astype(np.int32)
 
 
 def _q16(value: float) -> int:
@@ -242,12 +264,16 @@ _KINDS = {
 
 
 def _map_to_dict(device_map: DeviceMap) -> dict[str, Any]:
+    head: dict[str, Any]
     if isinstance(device_map, Gated):
         head = {"kind": "gated", "inputs": list(device_map.inputs)}
         parameters = asdict(device_map.parameters)
     else:
         head = {"kind": _KINDS[type(device_map)]}
         parameters = asdict(device_map)
+    layer = parameters.pop("hidden", None)
+    if isinstance(device_map, fx.MapClassGated):
+        head["hidden"] = layer and {k: v.tolist() for k, v in layer.items()}
     return {**head, **{k: np.asarray(v).tolist() for k, v in parameters.items()}}
 
 
@@ -261,6 +287,13 @@ class _GatedValues:
 
 
 @dataclass(frozen=True)
+class _HiddenValues:
+    out_q16: tuple[int, ...]
+    weight_q16: tuple[tuple[int, ...], ...]
+    bias_q16: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class _ClassGatedValues:
     b0_q16: int
     b2_q16: int
@@ -271,6 +304,7 @@ class _ClassGatedValues:
     also_q16: tuple[int, ...]
     offset_q16: tuple[int, ...]
     strange_offset_q16: tuple[int, ...]
+    hidden: _HiddenValues | None
 
 
 @dataclass(frozen=True)
@@ -294,10 +328,12 @@ def _map_from_dict(values: dict[str, Any]) -> DeviceMap:
         )
     if kind == "class-gated":
         found: _ClassGatedValues = conform(_ClassGatedValues, values, "map")
-        per_tap = (found.slope_q16, found.theta_q16, found.inverse_cap_q16)
-        tables = (*per_tap, found.also_q16, found.offset_q16, found.strange_offset_q16)
-        arrays = [np.array(table, np.int32) for table in tables]
-        return fx.MapClassGated(found.b0_q16, found.b2_q16, found.familiar_q16, *arrays)
+        parts = dict(vars(found))
+        layer, scalars = parts.pop("hidden"), ("b0_q16", "b2_q16", "familiar_q16")
+        if layer:
+            layer = fx.Hidden(*(np.array(part, np.int32) for part in vars(layer).values()))
+        tables = {n: np.array(v, np.int32) for n, v in parts.items() if n not in scalars}
+        return fx.MapClassGated(**{**parts, **tables}, hidden=layer)
     if kind != "gated":
         raise ValueError("its map is of no kind that is known")
     gated: _GatedValues = conform(_GatedValues, values, "map")

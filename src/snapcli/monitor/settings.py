@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.fixedpoint import Budget, MapClassGated, MapIsotonic, MapLogistic
+from snapcli.fixedpoint import Budget, Hidden, MapClassGated, MapIsotonic, MapLogistic
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import MAX_BREAKPOINTS
@@ -102,11 +102,12 @@ def map_fields(device_map: DeviceMap) -> list[Field]:
         ]
     if isinstance(device_map, MapClassGated):
         scalars = ("b0_q16", "b2_q16", "familiar_q16")
-        return [
+        fields = [
             _scalar(name, values, np.int32) if name in scalars else Field(name, values, False)
             for name, values in vars(device_map).items()
-            if name in scalars or values.size
+            if name != "hidden" and (name in scalars or values.size)
         ]
+        return [*fields, *hidden_fields(device_map.hidden)]
     if isinstance(device_map, MapLogistic):
         names = ("b0_q16", "b1_q16", "b2_q16")
         return [_scalar(name, getattr(device_map, name), np.int32) for name in names]
@@ -118,6 +119,12 @@ def map_fields(device_map: DeviceMap) -> list[Field]:
         Field("breakpoint_q16", _padded(device_map.breakpoint_q16, MAX_BREAKPOINTS), False),
         Field("value_q16", _padded(device_map.value_q16, MAX_BREAKPOINTS + 1), False),
     ]
+
+
+def hidden_fields(layer: Hidden | None) -> list[Field]:
+    """Named as the members of its C struct, with hidden_ in front."""
+    parts = vars(layer) if layer else {}
+    return [Field(f"hidden_{name}", values.ravel(), False) for name, values in parts.items()]
 
 
 def _scalar(name: str, value: int, dtype: type) -> Field:

@@ -88,6 +88,9 @@ def other(monitor: Monitor) -> Monitor:
     if device_map is None:
         gates = tuple((name, 70000, -8000) for name in decision.map.inputs)
         device_map = gated_map(-20000, 50000, *gates)
+    if isinstance(decision.map, fx.MapClassGated) and decision.map.hidden:
+        layer = fx.Hidden(*(-values for values in vars(decision.map.hidden).values()))
+        device_map = replace(device_map, hidden=layer)
     foreign = [(name, 30000, -700000) for name in decision.foreign.inputs]
     return replace(
         monitor,

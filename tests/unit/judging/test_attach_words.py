@@ -7,13 +7,17 @@ import pytest
 
 from snapcli.graph import read_tflite
 from snapcli.judging.attach_words import doubts, float_ends, meaning, unfit_heads
+from snapcli.results.calibrate import HeadsReport
 
 from ..tiny_foreign import float_ended_tflite, foreign_tflite
 
 
-def told(kind: str, labelled: bool, corrupted: bool, **report: object) -> tuple[str, ...]:
+def told(
+    kind: str, labelled: bool, corrupted: bool, idle: bool = False, **report: object
+) -> tuple[str, ...]:
     dataset = SimpleNamespace(labelled=labelled, corruptions={"fog": None} if corrupted else {})
-    found = {"map": {"kind": kind}, "threshold": 0.5, "reads_surprise": True, **report}
+    heads = HeadsReport(True, idle, 0.0, not idle, False)
+    found = {"map": {"kind": kind}, "threshold": 0.5, "heads": heads, **report}
     return meaning(dataset, SimpleNamespace(**found), 0.9, 100)  # type: ignore[arg-type]
 
 
@@ -40,7 +44,9 @@ def test_a_threshold_that_refuses_nothing_is_not_praised() -> None:
 
 
 def test_idle_heads_are_called_idle() -> None:
-    assert "does not use the heads" in told("gated", True, True, reads_surprise=False)[-1]
+    last = told("gated", True, True, idle=True)[-1]
+    assert last.startswith("The heads are idle")
+    assert "snap calibrate --taps none" in last
 
 
 def test_a_head_that_fits_only_what_it_has_seen() -> None:

@@ -214,7 +214,7 @@ def test_weights_alpha_and_balance_are_those_of_the_calibration() -> None:
         on_dev = Conditions(
             condition(dev.clean), {k: condition(b) for k, b in dev.corrupted.items()}
         )
-        expected = fit_map("logistic", on_dev, on_dev.types(), options.balanced)
+        expected = fit_map("logistic", on_dev, on_dev.types(), options.fit)
         assert method.map_ == expected
         assert method.map_ != by().map_
         np.testing.assert_array_equal(
@@ -235,7 +235,9 @@ def test_the_distance_that_a_network_shows_is_taken_as_it_is() -> None:
     options = CalibrateOptions(map="gated", third="mahalanobis")
 
     def shown(batch: Batch) -> Batch:
-        return Batch({**batch.outputs, DISTANCE: np.arange(1.0, len(batch) + 1)}, batch.y)
+        nearest = np.arange(1.0, len(batch) + 1)
+        distances = np.stack([nearest + len(batch), nearest], axis=-1)
+        return Batch({**batch.outputs, DISTANCE: distances}, batch.y)
 
     dev = made_dev()
     method = Snap("snap", options, tap="nowhere")
@@ -244,4 +246,7 @@ def test_the_distance_that_a_network_shows_is_taken_as_it_is() -> None:
         Dev(shown(dev.clean), {k: shown(b) for k, b in dev.corrupted.items()}),
     )
     batch = shown(made_evidence().clean)
-    np.testing.assert_array_equal(method._features(batch).third, np.log(batch.outputs[DISTANCE]))
+    np.testing.assert_array_equal(
+        method._features(batch).third, np.log(np.arange(1.0, len(batch) + 1))
+    )
+    np.testing.assert_array_equal(method._features(batch).distances, batch.outputs[DISTANCE])

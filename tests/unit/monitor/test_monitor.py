@@ -25,6 +25,7 @@ from snapcli.score.maps import (
     ClassGatedMap,
     Gate,
     GatedMap,
+    HiddenUnit,
     LogisticMap,
     Map,
     StaircaseMap,
@@ -71,6 +72,19 @@ FITTED: list[tuple[str, Map]] = [
             (TapGate(0.9, -0.2, 0.4), TapGate(0.4, 0.1, 1.5)),
             *((0.1, -0.2, 0.0, 0.3, 0.0), (0.6, -0.1, 0.0, 0.2, 0.5)),
             *(0.5, 0.8),
+        ),
+    ),
+    (
+        "hidden",
+        ClassGatedMap(
+            *("evidence", -1.2, 0.7, 0.3),
+            (TapGate(0.9, -0.2, 0.4), TapGate(0.4, 0.1, 1.5)),
+            *((0.1, -0.2, 0.0, 0.3, 0.0), (0.6, -0.1, 0.0, 0.2, 0.5)),
+            *(0.5, 0.8),
+            (
+                HiddenUnit(0.7, (0.5, -0.4, 0.3, 0.2, -0.6), (0.1, -0.2, 0.3, 0.0, 1.0)),
+                HiddenUnit(-0.4, (-0.5, 0.4, 0.3, -0.2, 0.6), (0.4, 0.2, 0.3, -0.5, 0.0)),
+            ),
         ),
     ),
     ("logistic", LogisticMap("logistic", -2.5, 0.8, 1.9)),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from snapcli.config import FitOptions
 from snapcli.score.maps import ClassGatedMap, Features, fit, reads_surprise
@@ -188,6 +189,40 @@ def test_without_class_offsets_the_answer_does_not_count(kind: str) -> None:
     np.testing.assert_array_equal(found(features), found(other))
     told = fitted((features, wrong, clean), kind=kind)
     assert np.abs(told(features) - told(other)).max() > 0.1
+
+
+def xor(count: int = 6000) -> Drawn:
+    """Wrong where one of two is high, but not both: no sum of them tells."""
+    features, _, clean = by_answer(count=count)
+    far, sure = features.log_own() > 0, features.error_logit > -3
+    wrong = np.random.default_rng(5).random(count) < np.where(far != sure, 0.8, 0.1)
+    return features, wrong, clean
+
+
+def test_a_hidden_layer_finds_what_no_sum_tells() -> None:
+    features, wrong, clean = xor()
+    aurocs = []
+    for units in (0, 16):
+        found = fit("evidence", features, wrong, clean, FitOptions(hidden=units))
+        assert isinstance(found, ClassGatedMap)
+        assert len(found.hidden) == units
+        assert np.mean(found(features)) == pytest.approx(wrong.mean(), abs=1e-6)
+        aurocs.append(roc_auc_score(wrong, found.rank(features)))
+    assert aurocs[1] > aurocs[0] + 0.1
+
+
+def test_a_hidden_layer_is_fitted_the_same_every_time_and_to_evidence_alone() -> None:
+    how = FitOptions(hidden=4)
+    assert fit("evidence", *xor(600), how) == fit("evidence", *xor(600), how)
+    other = fit("class-gated", *xor(600), how)
+    assert isinstance(other, ClassGatedMap)
+    assert other.hidden == ()
+
+
+def test_without_class_offsets_a_hidden_layer_does_not_know_the_answer() -> None:
+    found = fit("evidence", *xor(600), FitOptions(class_offsets=False, hidden=4))
+    assert isinstance(found, ClassGatedMap)
+    assert all(len(set(unit.bias)) == 1 for unit in found.hidden)
 
 
 @KINDS

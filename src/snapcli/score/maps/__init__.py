@@ -22,6 +22,7 @@ from snapcli.score.maps.gated import (
     tap_of,
     temperature,
 )
+from snapcli.score.maps.hidden import HiddenUnit
 from snapcli.score.maps.logistic import LogisticMap, fit_logistic
 from snapcli.score.maps.staircase import (
     MAX_BREAKPOINTS,
@@ -41,6 +42,7 @@ __all__ = [
     "Features",
     "Gate",
     "GatedMap",
+    "HiddenUnit",
     "LogisticMap",
     "Map",
     "StaircaseMap",
@@ -104,8 +106,8 @@ def reads_surprise(fitted: Map) -> bool:
     match fitted:
         case GatedMap(gates=gates):
             return any(gate.input not in (THIRD, OWN) for gate in gates)
-        case ClassGatedMap(familiar=familiar, taps=taps, strange_offset=offset):
-            slopes = (familiar, *(tap.slope for tap in taps), *offset)
+        case ClassGatedMap(familiar=familiar, taps=taps, strange_offset=offset, hidden=hidden):
+            slopes = (familiar, *(tap.slope for tap in taps), *offset, *hidden)
             return bool(taps) and any(slopes)
         case LogisticMap(b1=b1):
             return b1 > 0

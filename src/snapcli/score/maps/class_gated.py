@@ -9,6 +9,7 @@ from snapcli.array import Array, Bools
 from snapcli.config import EVIDENCE, FitOptions
 from snapcli.score.maps.features import Features
 from snapcli.score.maps.gated import USUAL
+from snapcli.score.maps.hidden import HiddenUnit, added, fit_hidden
 from snapcli.score.maps.regression import intercept, sigmoid
 
 # The least excess at which an input counts as wholly strange: data that are hardly corrupted must
@@ -39,7 +40,8 @@ class ClassGatedMap:
     ratio: of the distances to the answered and to the nearest other class, 0 unless the map is
     called evidence. offset, strange_offset [classes]. No slope is negative and no strange_offset
     below -min(slope cap), so at a fixed answer U never falls with the surprise of a tap, the error
-    logit or the way from the answered class, nor as another class comes nearer.
+    logit or the way from the answered class, nor as another class comes nearer; unless there is a
+    hidden layer, which promises nothing.
 
     Worked example, for two inputs with p = 0.9 and an excess of 1, which is wholly strange. The
     answer 1 is wrong more often there:
@@ -61,6 +63,7 @@ class ClassGatedMap:
     strange_offset: tuple[float, ...]
     own: float = 0.0
     ratio: float = 0.0
+    hidden: tuple[HiddenUnit, ...] = ()
 
     def __call__(self, features: Features) -> Array:
         return sigmoid(self.rank(features))
@@ -74,7 +77,8 @@ class ClassGatedMap:
         slopes = np.array([self.b2, self.familiar, *slope, *near])
         tables = np.array(self.offset), np.array(self.strange_offset)
         columns = _columns(features, excess, strange, self.reads_distance)
-        return self.b0 + _linear(columns, strange, slopes, *tables, features.answer)
+        linear = _linear(columns, strange, slopes, *tables, features.answer)
+        return self.b0 + linear + added(self.hidden, features)
 
     @property
     def reads_distance(self) -> bool:
@@ -105,7 +109,14 @@ def fit_class_gated(
     slope = slopes[2 : 2 + taps]
     strange_offset = np.maximum(strange_offset, -np.min(slope * cap, initial=np.inf))
     linear = _linear(columns, strange, slopes, offset, strange_offset, features.answer)
+    hidden: tuple[HiddenUnit, ...] = ()
+    if how.hidden and kind == EVIDENCE:
+        start = linear + intercept(linear, wrong)
+        weight = _weights(wrong, clean, how.balanced)
+        hidden = fit_hidden(features, start, wrong, weight, how.hidden, how.class_offsets)
+        linear = linear + added(hidden, features)
     parts = zip(slope.tolist(), theta.tolist(), cap.tolist(), strict=True)
+    own, ratio = slopes[2 + taps :] if kind == EVIDENCE else (0.0, 0.0)
     return ClassGatedMap(
         kind,
         intercept(linear, wrong),
@@ -114,7 +125,9 @@ def fit_class_gated(
         tuple(TapGate(*part) for part in parts),
         tuple(offset.tolist()),
         tuple(strange_offset.tolist()),
-        *slopes[2 + taps :].tolist(),
+        float(own),
+        float(ratio),
+        hidden,
     )
 
 
