@@ -4,15 +4,17 @@
     python benchmarks/evidence_trials.py --data-dir DIR       # and MNIST, 1 seed, few epochs
     python benchmarks/evidence_trials.py --attached RUN       # and a run of `snap attach`
 
-Prints, for each of them, AUROC of errors (pooled, per cell, clean) and of foreign inputs, each with
-its difference from plain class-gated and a paired 95 % interval: on dev data, by which ideas are
-chosen, and on test data. Of foreign inputs there are no dev data.
+Prints, for each of them, AUROC of errors (pooled, per cell, clean) and of foreign inputs, and the
+area under risk and coverage (AURC): of plain class-gated, and what the others gain on it, with
+paired 95 % intervals. Dev data say what wins; test figures stand beside them, and there are no dev
+data of foreign inputs.
 
 - Heads: one more column in the logistic map. A head reads the pooled channels of the last tap and
   says how much three other networks would disagree, or how improbable the true class is. The three
   networks themselves are the ceiling of the first.
 - Trainings: label smoothing, MixUp, class means in the surprisal heads. Each has a network of its
-  own with errors of its own, so its accuracy and the area under risk and coverage stand beside it.
+  own with errors of its own: an AUROC of fewer or other errors is no more than a hint, so accuracy
+  stands beside it, and AURC counts both.
 
 The network and what class-gated reads are in int8; the new heads and the sum of the map are in
 float. Maps and heads have not seen the corruption types that they judge. Networks stay in
@@ -34,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from snapcli import console
-from snapcli.array import Array
+from snapcli.array import Array, Bools
 from snapcli.assets import asset_dir
 from snapcli.config import CalibrateOptions, Recipe, load_recipe
 from snapcli.data import Dataset, load_dataset
@@ -81,8 +83,14 @@ CLASS_GATED = "class-gated"
 LOSS_WEIGHT, REACH = 0.1, 0.5
 # Nats of disagreement below it are none; a probability is no nearer to 0 or 1.
 LEAST = 1e-3
-POOLED_AUROC, FOREIGN, AURC = "errors.pooled.auroc", "foreign", "selective.all.aurc"
-ERRORS = (POOLED_AUROC, "errors.per_cell.auroc", "errors.clean.auroc")
+FOREIGN, AURC = "foreign", "selective.all.aurc"
+FIGURES = {
+    "errors.pooled.auroc": "pooled",
+    "errors.per_cell.auroc": "per cell",
+    "errors.clean.auroc": "clean",
+    AURC: "AURC",
+}
+ERRORS = tuple(name for name in FIGURES if name != AURC)
 REPLICATES = 500
 
 
@@ -99,9 +107,14 @@ class Subject:
     copies: Mapping[str, Batch]
 
     @property
-    def accuracy(self) -> float:
-        clean = self.evidence.clean
-        return float(np.mean(clean.logits.argmax(axis=-1) == clean.y))
+    def accuracy(self) -> tuple[float, float]:
+        """On clean and on corrupted test data."""
+        cells = joined([self.evidence.conditions[key] for key in self.evidence.cells])
+        clean, corrupted = (
+            float(np.mean(batch.logits.argmax(axis=-1) == batch.y))
+            for batch in (self.evidence.clean, cells)
+        )
+        return clean, corrupted
 
     @property
     def on_dev(self) -> Evidence:
@@ -199,7 +212,9 @@ def linear() -> Any:
 
 
 def hidden() -> Any:
-    net = MLPRegressor(hidden_layer_sizes=(16,), alpha=1e-2, early_stopping=True, random_state=0)
+    net = MLPRegressor(
+        hidden_layer_sizes=(16,), alpha=1e-2, max_iter=1000, early_stopping=True, random_state=0
+    )
     return make_pipeline(StandardScaler(), net)
 
 
@@ -211,7 +226,7 @@ class Column:
 
     name: str
     target: Callable[[Batch], Array]
-    regressor: Callable[[], Any] | None = linear
+    regressor: Callable[[], Any] | None
     with_copies: bool = True
 
     def fitted(self, train: Batch, copies: Sequence[Batch]) -> Callable[[Batch], Array]:
@@ -222,16 +237,20 @@ class Column:
         return lambda batch: np.asarray(model.predict(batch.outputs[POOLED]))
 
 
-TRUE_CLASS = (
-    Column("true class, linear, clean training data", true_class, with_copies=False),
-    Column("true class, linear", true_class),
-    Column("true class, 16 hidden", true_class, hidden),
-)
-DISAGREEMENT = (
-    Column("disagreement, linear", disagreement),
-    Column("disagreement, 16 hidden", disagreement, hidden),
+def heads_for(name: str, target: Callable[[Batch], Array]) -> list[Column]:
+    return [
+        Column(f"{name}, linear, of clean data", target, linear, with_copies=False),
+        Column(f"{name}, linear", target, linear),
+        Column(f"{name}, 16 hidden, of clean data", target, hidden, with_copies=False),
+        Column(f"{name}, 16 hidden", target, hidden),
+    ]
+
+
+TRUE_CLASS = heads_for("true class", true_class)
+DISAGREEMENT = [
+    *heads_for("disagreement", disagreement),
     Column("disagreement itself, 4 passes", disagreement, None),
-)
+]
 
 
 # The map with one more column
@@ -305,7 +324,7 @@ def design(fitted: ClassGatedMap, features: Features, extra: Sequence[Array]) ->
     )
 
 
-def weights(wrong: Array, clean: Array, balanced: bool) -> Array:
+def weights(wrong: Bools, clean: Bools, balanced: bool) -> Array:
     """Clean data count at most as much as corrupted, errors as much as right answers."""
     weight = np.ones(len(wrong))
     if not clean.all():
@@ -317,7 +336,7 @@ def weights(wrong: Array, clean: Array, balanced: bool) -> Array:
     return weight
 
 
-def ridge(x: Array, bounded: int, scaled: int, wrong: Array, weight: Array) -> Array:
+def ridge(x: Array, bounded: int, scaled: int, wrong: Bools, weight: Array) -> Array:
     """Slopes of a logistic regression, [columns]; the first `bounded` are at least 0, the first
     `scaled` columns are held in standard deviations."""
     scale = np.ones(x.shape[1])
@@ -343,11 +362,28 @@ def ridge(x: Array, bounded: int, scaled: int, wrong: Array, weight: Array) -> A
 
 @dataclass(frozen=True)
 class Row:
-    """samples: of dev and of test, means over the seeds."""
+    """samples: of dev and of test, accuracy: on clean and on corrupted test data, means over the
+    seeds; pooled: AUROC on dev of each seed."""
 
     name: str
     samples: dict[str, Samples]
-    accuracy: float
+    accuracy: tuple[float, float]
+    pooled: tuple[float, ...]
+
+    def gains(self, split: str, reference: "Row") -> dict[str, Interval]:
+        """Better is positive."""
+        mine, other = self.samples[split], reference.samples[split]
+        return {name: gain(mine[name], other[name], -1.0 if name == AURC else 1.0) for name in mine}
+
+    def better_seeds(self, reference: "Row") -> str:
+        pairs = list(zip(self.pooled, reference.pooled, strict=True))
+        return f"{sum(mine > other for mine, other in pairs)} of {len(pairs)}"
+
+    def wins(self, reference: "Row") -> bool:
+        """On dev: better pooled or per cell beyond the interval, and nowhere worse beyond it."""
+        gains = self.gains("dev", reference)
+        better = any(gains[name].low > 0 for name in ERRORS[:2])
+        return better and not any(gains[name].high < 0 for name in ERRORS)
 
 
 def judged(name: str, make: Callable[[Subject], Method], subjects: Sequence[Subject]) -> Row:
@@ -358,8 +394,10 @@ def judged(name: str, make: Callable[[Subject], Method], subjects: Sequence[Subj
         for split, evidence in (("dev", subject.on_dev), ("test", subject.evidence)):
             _, samples = Judge(evidence, REPLICATES).figures(fitted, "", None)
             by_split[split].append(_with_foreign(samples))
-    accuracy = float(np.mean([subject.accuracy for subject in subjects]))
-    return Row(name, {split: averaged(every) for split, every in by_split.items()}, accuracy)
+    clean, corrupted = np.mean([subject.accuracy for subject in subjects], axis=0).tolist()
+    means = {split: averaged(every) for split, every in by_split.items()}
+    pooled = tuple(samples["errors.pooled.auroc"].point for samples in by_split["dev"])
+    return Row(name, means, (clean, corrupted), pooled)
 
 
 def _with_foreign(samples: Samples) -> Samples:
@@ -369,7 +407,7 @@ def _with_foreign(samples: Samples) -> Samples:
 
 
 def averaged(samples: Sequence[Samples]) -> Samples:
-    return {name: _mean([each[name] for each in samples]) for name in (*ERRORS, FOREIGN, AURC)}
+    return {name: _mean([each[name] for each in samples]) for name in (*FIGURES, FOREIGN)}
 
 
 def _mean(samples: Sequence[Sample]) -> Sample:
@@ -406,26 +444,28 @@ def column_rows(
 
 
 def show(title: str, rows: Sequence[Row], reference: Row) -> None:
-    """As Markdown: differences from the reference behind each figure."""
-    for split in ("dev", "test"):
-        print(f"\n**{title}, {split}**\n")
-        print("| | pooled | per cell | clean | foreign | AURC | accuracy, % |")
-        print("|---|---|---|---|---|---|---|")
-        for row in rows:
-            mine, other = row.samples[split], reference.samples[split]
-            cells = [_cell(mine[name], other[name]) for name in (*ERRORS, FOREIGN)]
-            # Less of it is better: the sign says so.
-            cells.append(_cell(mine[AURC], other[AURC], digits=4))
-            print("|", " | ".join([row.name, *cells, f"{100 * row.accuracy:.2f}"]), "|", flush=True)
+    """As Markdown: the figures of the reference, and what the others gain on it."""
+    head = [f"{name}, {split}" for split in ("dev", "test") for name in FIGURES.values()]
+    head += ["foreign", "accuracy, clean / corrupted", "seeds better on dev", "wins on dev"]
+    print(f"\n{title}\n\n| | {' | '.join(head)} |\n|{'---|' * (len(head) + 1)}")
+    for row in [reference, *(row for row in rows if row is not reference)]:
+        names = [("dev", name) for name in FIGURES] + [("test", name) for name in FIGURES]
+        cells = [_cell(row, reference, *each) for each in [*names, ("test", FOREIGN)]]
+        cells.append(" / ".join(f"{100 * accuracy:.1f}" for accuracy in row.accuracy))
+        cells += [row.better_seeds(reference), "yes" if row.wins(reference) else ""]
+        print(f"| {row.name} | {' | '.join(cells)} |", flush=True)
 
 
-def _cell(sample: Sample, reference: Sample, digits: int = 3) -> str:
-    value = f"{sample.point:.{digits}f}".replace("0.", ".", 1)
-    if sample is reference:
-        return value
-    change: Interval = gain(sample, reference)
-    numbers = (f"{v:+.{digits}f}".replace("0.", ".", 1) for v in astuple(change))
-    return "{} {} [{}, {}]".format(value, *numbers)
+def _cell(row: Row, reference: Row, split: str, name: str) -> str:
+    if row is reference:
+        return _short(row.samples[split][name].point, "")
+    value, low, high = (_short(v, "+") for v in astuple(row.gains(split, reference)[name]))
+    return f"{value} [{low}, {high}]"
+
+
+def _short(value: float, sign: str) -> str:
+    # No -.000: what rounds to nothing has no sign.
+    return "-" if np.isnan(value) else f"{round(value, 3) + 0.0:{sign}.3f}".replace("0.", ".", 1)
 
 
 # Data sets
