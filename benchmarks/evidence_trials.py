@@ -12,9 +12,9 @@ data of foreign inputs.
 - Heads: one more column in the logistic map. A head reads the pooled channels of the last tap and
   says how much three other networks would disagree, or how improbable the true class is. The three
   networks themselves are the ceiling of the first.
-- Trainings: label smoothing, MixUp, class means in the surprisal heads. Each has a network of its
-  own with errors of its own: an AUROC of fewer or other errors is no more than a hint, so accuracy
-  stands beside it, and AURC counts both.
+- Trainings: label smoothing, MixUp, class means in the surprisal heads, joint and post hoc. Each
+  has a network of its own with errors of its own, so an AUROC does not tell all: accuracy stands
+  beside it, and AURC counts both.
 
 The network and what class-gated reads are in int8; the new heads and the sum of the map are in
 float. Maps and heads have not seen the corruption types that they judge. Networks stay in
@@ -71,9 +71,12 @@ TRAININGS = {
     "smoothing": ["train.label_smoothing=0.1"],
     "mixup": ["train.mixup=0.2"],
     "class-mean": ["train.class_mean=true"],
+    # One network for both: the heads come after it.
+    "posthoc": ["train.mode='posthoc'"],
+    "posthoc-class-mean": ["train.mode='posthoc'", "train.class_mean=true"],
 }
 MEMBER_SEEDS = (101, 102, 103)
-SEEDS, MNIST_SEEDS, MNIST_EPOCHS = (13, 17, 23), (13,), 4
+MNIST_SEEDS, MNIST_EPOCHS = (13,), 4
 # Corrupted copies of training examples that heads learn from: of each condition, and their seed,
 # which neither dev nor test data have.
 COPIES, COPIES_SEED = 200, 2
@@ -516,8 +519,9 @@ def main(
     runs_dir: Annotated[Path, typer.Option(help="Where networks stay.")] = Path("runs/trials"),
     data_dir: Annotated[Path | None, typer.Option(help="A folder with MNIST.")] = None,
     attached: Annotated[Path | None, typer.Option(help="A run of snap attach.")] = None,
+    seeds: Annotated[str, typer.Option(help="Of the digits networks, with commas.")] = "13,17,23",
 ) -> None:
-    trained_trials("digits", runs_dir, "digits", SEEDS, [])
+    trained_trials("digits", runs_dir, "digits", [int(seed) for seed in seeds.split(",")], [])
     if data_dir:
         changes = [f"train.data_dir='{data_dir}'", f"train.epochs={MNIST_EPOCHS}"]
         trained_trials("MNIST", runs_dir, "mnist-quick", MNIST_SEEDS, changes)
