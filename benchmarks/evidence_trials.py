@@ -18,7 +18,8 @@ data of foreign inputs.
 
 The network and what class-gated reads are in int8; the new heads and the sum of the map are in
 float. Maps and heads have not seen the corruption types that they judge. Networks stay in
---runs-dir and are not trained again.
+--runs-dir and are not trained again. On two busy cores digits take about 20 minutes (half of it
+training), MNIST 15, an attached model 2.
 """
 
 from collections.abc import Callable, Mapping, Sequence
