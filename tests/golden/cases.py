@@ -903,8 +903,9 @@ class Requantize:
 class Residual:
     """residual_s8; reach scales the sums, so that a large one saturates every step.
 
-    after_reach, if given, is that of the sums after the block alone. class_shift is the shift
-    of the multiplier of the class means.
+    after_reach, if given, is that of the sums after the block alone. std_sum: of the pooled sums
+    that the parameters are made for. shifts: of the multipliers of latent, mean and xi.
+    class_shift is that of the class means.
     """
 
     name: str
@@ -917,6 +918,8 @@ class Residual:
     class_shift: int = 10
     reach: float = 1.0
     after_reach: float | None = None
+    std_sum: float = 900.0
+    shifts: tuple[int, int, int] = (-6, -2, -13)
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
     xi_scale: float = 0.02
@@ -927,10 +930,9 @@ class Residual:
         rng = np.random.default_rng(self.seed)
         inputs = self.rank or self.in_channels
         rows = self.components * self.channels
-        std_sum = 900.0  # of the pooled sums that the parameters are made for
 
         def standardize(channels: int, one: int, rows: int = 0) -> Standardize:
-            real = one / (std_sum * rng.uniform(0.1, 10, channels))
+            real = one / (self.std_sum * rng.uniform(0.1, 10, channels))
             mantissa, shift = quantize_multipliers_shared(real)
             limit = self.offset_limit * one >> 16  # the same number of deviations in both formats
             offset = rng.integers(-limit, limit, rows or channels, endpoint=True)
@@ -942,7 +944,7 @@ class Residual:
             return rng.integers(-127, 128, shape).astype(np.int8)
 
         def sums(channels: int, reach: float) -> np.ndarray:
-            drawn = rng.normal(0, std_sum * reach, (50, channels))
+            drawn = rng.normal(0, self.std_sum * reach, (50, channels))
             return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
 
         head = HeadS8(
@@ -953,12 +955,12 @@ class Residual:
             before=standardize(self.in_channels, 1 << 10),
             after=standardize(self.channels, 1 << 16, rows),
             projector=weights(self.rank, self.in_channels),
-            latent=Multiplier(1_500_000_000, -6),
+            latent=Multiplier(1_500_000_000, self.shifts[0]),
             mean_weights=weights(rows, inputs),
-            mean=Multiplier(1_800_000_000, -2),
+            mean=Multiplier(1_800_000_000, self.shifts[1]),
             xi_weights=weights(rows, inputs),
             xi_bias=rng.integers(-(2**16), 2**16, rows).astype(np.int32),
-            xi=Multiplier(1_200_000_000, -13),
+            xi=Multiplier(1_200_000_000, self.shifts[2]),
             xi_zero_point=self.xi_zero_point,
             inverse_sigma_q9=inverse_sigma_q9_table(self.xi_scale, self.xi_zero_point),
             class_mean=weights(self.classes, self.channels),
@@ -1865,6 +1867,13 @@ C_CASES: list[Case] = [
     ),
     Residual("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
     Residual("before_saturates", 249, reach=1e7, after_reach=1.0),
+    Residual("inputs_saturate", 250, reach=1e4, after_reach=1.0, rank=8),
+    Residual("many_positions", 251, std_sum=5e6, rank=8),
+    Residual("right_shifts", 252, std_sum=1e8, channels=7, components=2),
+    Residual("shifts_0", 253, in_channels=6, rank=3, shifts=(0, 0, 0)),
+    Residual("left_shifts", 254, in_channels=5, rank=2, shifts=(1, 4, 2), xi_zero_point=-30),
+    Residual("small_multipliers", 255, rank=4, shifts=(-31, -31, -31)),
+    Residual("mean_overflows", 256, rank=16, shifts=(-6, 10, -13)),
     Residual("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
     Residual("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
     Residual("quiet", 238, reach=0.01, offset_limit=100),

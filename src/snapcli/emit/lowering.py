@@ -41,7 +41,7 @@ class HeadSite:
 
     index: of the tap. name, energy: of the constants that head and likelihood become. table: the
     inverse sigmas, which stand elsewhere. sums: pointers to the pooled sums before and after the
-    block. predicted: the class. result: the uint32_t to write.
+    block; bounds: their largest sizes. predicted: the class. result: the uint32_t to write.
     """
 
     head: DeviceHead
@@ -50,14 +50,16 @@ class HeadSite:
     energy: str
     table: str
     sums: tuple[str, str]
+    bounds: tuple[int, int]
     predicted: str
     result: str
 
     @property
     def scratch(self) -> HeadBuffer:
-        """Behind the call that computes the residuals it holds the latent."""
+        """Behind the call that computes the residuals it begins with the latent."""
         head = self.head.residual
-        return self._buffer("scratch", "int16_t", 2 * (head.in_channels + head.rank))
+        elements = sum(-(-length // 4) * 4 for length in (head.in_channels, head.rank))
+        return self._buffer("scratch", "int16_t", 2 * elements)
 
     @property
     def u(self) -> HeadBuffer:
@@ -86,6 +88,17 @@ class HeadSite:
 
 
 @dataclass(frozen=True)
+class LoweredResidual:
+    """The residuals of a head as C: the type of the constant and its definition, the statement
+    that computes them, flash that the constant takes."""
+
+    ctype: str
+    definitions: str
+    call: str
+    constant_bytes: int
+
+
+@dataclass(frozen=True)
 class LoweredHead:
     """A head as C: declarations of its constants, their definitions, the statements that write
     the result, flash bytes and memory."""
@@ -99,13 +112,11 @@ class LoweredHead:
 
 class KernelSet(Protocol):
     """name is what the command line calls it; prelude stands in front of the definitions of
-    layers, head_header in front of those of heads, whose residuals take parameters of the C type
-    head_type."""
+    layers, head_header in front of those of heads."""
 
     name: str
     prelude: str
     head_header: str
-    head_type: str
 
     def fuses(self, layer: Layer) -> bool:
         """Whether it computes this layer, which graph/fusion.py would make of two, as well as
@@ -116,6 +127,4 @@ class KernelSet(Protocol):
         """pointers: the C expression of every tensor's first element, by tensor name."""
         ...
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
-        """The constant, and the statement that computes the residuals."""
-        ...
+    def lower_residual(self, site: HeadSite) -> LoweredResidual: ...

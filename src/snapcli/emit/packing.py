@@ -18,7 +18,7 @@ from snapcli.fixedpoint import (
     Multiplier,
     OutputS8,
 )
-from snapcli.fixedpoint.requantize import INT32_MAX
+from snapcli.fixedpoint.requantize import INT32_MAX, requantize
 from snapcli.fixedpoint.residual import Standardize
 
 Words = NDArray[np.uint32]
@@ -127,21 +127,41 @@ class SnapnnFullyConnectedS8:
     range: SnapnnRange
 
 
+@dataclass(frozen=True)
+class SnapnnShift:
+    left: int
+    right: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class SnapnnRescale:
+    twice: int
+    rounding: int
+    shift: SnapnnShift
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnStandardize:
+    twice: NDArray[np.uint32]
+    rounding: NDArray[np.int32]
+    shift: SnapnnShift
+
+
 @dataclass(frozen=True, eq=False)
 class SnapnnHeadS8:
     in_channels: int
     channels: int
     components: int
     rank: int
-    before: Standardize
-    after: Standardize
+    before: SnapnnStandardize
+    after: SnapnnStandardize
     projector: Words
-    latent: Multiplier
+    latent: SnapnnRescale
     weights: Words
-    mean: Multiplier
+    mean: SnapnnRescale
     xi_bias: NDArray[np.int32]
-    xi: Multiplier
-    xi_zero_point: int
+    xi: SnapnnRescale
     inverse_sigma_q9: NDArray[np.uint16]
     class_mean: NDArray[np.int8]
     class_scale: Multiplier
@@ -236,14 +256,65 @@ def pack_conv_add(layer: ConvAddS8) -> SnapnnConvAddS8 | None:
     return SnapnnConvAddS8(conv, add[0], conv_is_second=int(add[1]))
 
 
-def pack_head(head: HeadS8) -> SnapnnHeadS8:
-    projector = np.zeros((head.rank + head.rank % 2, head.in_channels), np.int8)
-    projector[: head.rank] = head.projector.reshape(head.rank, head.in_channels)
-    same = _same(SnapnnHeadS8, head)
+def pack_head(head: HeadS8, bounds: tuple[int, int]) -> SnapnnHeadS8 | None:
+    """bounds: the largest size of the pooled sums before the block and after it."""
+    before = _standardize(head.before, bounds[0])
+    after = _standardize(head.after, bounds[1])
+    latent = _rescale(head.latent, 0, _reach(head.projector))
+    mean = _rescale(head.mean, 0, _reach(head.mean_weights))
+    xi = _rescale(head.xi, head.xi_zero_point, _reach(head.xi_weights, head.xi_bias))
+    if before is None or after is None or latent is None or mean is None or xi is None:
+        return None
+    predicted = _requantized(_reach(head.mean_weights), head.mean)
+    if predicted + _requantized(128, head.class_scale) > INT32_MAX:
+        return None
+    rows = np.stack([head.mean_weights, head.xi_weights], axis=1).reshape(2 * head.rows, -1)
     return SnapnnHeadS8(
-        **same | {"projector": _in_turns(projector[::2], projector[1::2])},
-        weights=_in_turns(head.mean_weights, head.xi_weights),
+        in_channels=head.in_channels,
+        channels=head.channels,
+        components=head.components,
+        rank=head.rank,
+        before=before,
+        after=after,
+        projector=_fours(head.projector),
+        latent=latent,
+        weights=_fours(rows),
+        mean=mean,
+        xi_bias=head.xi_bias,
+        xi=xi,
+        inverse_sigma_q9=head.inverse_sigma_q9,
+        class_mean=head.class_mean,
+        class_scale=head.class_scale,
     )
+
+
+def _reach(weights: NDArray[np.int8], bias: NDArray[np.int32] | int = 0) -> int:
+    """The largest size of a row's accumulator, with any int16 as inputs."""
+    wide = np.abs(weights.astype(np.int64)).sum(axis=1)
+    return int(np.max(32768 * wide + np.abs(np.asarray(bias, np.int64)), initial=0))
+
+
+def _requantized(bound: int, multiplier: Multiplier) -> int:
+    return int(requantize(bound, multiplier.mantissa, multiplier.shift))
+
+
+def _rescale(multiplier: Multiplier, added: int, bound: int) -> SnapnnRescale | None:
+    """For numbers up to +-bound; added: to the result."""
+    mantissa, offset = np.array([multiplier.mantissa]), np.array([added])
+    one = _standardize(Standardize(mantissa, offset, multiplier.shift), bound)
+    return SnapnnRescale(int(one.twice[0]), int(one.rounding[0]), one.shift) if one else None
+
+
+def _standardize(parameters: Standardize, bound: int) -> SnapnnStandardize | None:
+    """For sums up to +-bound."""
+    left, right = max(parameters.shift, 0), max(-parameters.shift, 0)
+    mantissa, offset = (a.astype(np.int64) for a in (parameters.mantissa, parameters.offset))
+    rounding = (offset << right) + ((1 << right) >> 1)
+    high = np.max(requantize(bound << left, mantissa, 0), initial=0)
+    if bound << left > INT32_MAX or high + np.abs(rounding).max(initial=0) >= INT32_MAX:
+        return None
+    shift = SnapnnShift(left, right, -int(right > 0))
+    return SnapnnStandardize((2 * mantissa).astype(np.uint32), rounding.astype(np.int32), shift)
 
 
 def _same(packed: type, plain: Any) -> dict[str, Any]:
@@ -352,14 +423,17 @@ def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.in
     return np.concatenate([part.reshape(-1).view(np.uint32) for part in parts])
 
 
-def _in_turns(a: NDArray[np.int8], b: NDArray[np.int8]) -> Words:
-    """Rows of two matrices [rows, inputs]: bytes a0 b0 a1 b1 of two inputs make a word.
+def _fours(weights: NDArray[np.int8]) -> Words:
+    """Rows of a matrix [rows, inputs], four at a time: of four inputs the two words of the first
+    two rows, then those of the others; a word is bytes a0 b0 a1 b1 of rows a and b.
 
-    >>> a, b = np.array([[1, 2]], np.int8), np.array([[3, 4]], np.int8)
-    >>> [hex(word) for word in _in_turns(a, b)]  # the lowest byte comes first
-    ['0x4020301']
+    >>> weights = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.int8)
+    >>> [hex(word) for word in _fours(weights)]  # the lowest byte comes first
+    ['0x5020401', '0x603', '0x80007', '0x9']
     """
-    rows, inputs = a.shape
-    padded = np.zeros((2, rows, inputs + inputs % 2), np.int8)
-    padded[:, :, :inputs] = (a, b)
-    return np.ascontiguousarray(padded.transpose(1, 2, 0)).reshape(-1).view(np.uint32)
+    rows, inputs = weights.shape
+    padded = np.zeros((-(-rows // 4) * 4, -(-inputs // 4) * 4), np.int8)
+    padded[:rows, :inputs] = weights
+    # [four rows, pair of them, one of two, four inputs, input]
+    split = padded.reshape(len(padded) // 4, 2, 2, padded.shape[1] // 4, 4)
+    return np.ascontiguousarray(split.transpose(0, 3, 1, 4, 2)).reshape(-1).view(np.uint32)

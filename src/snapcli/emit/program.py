@@ -182,11 +182,18 @@ def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
                 energy_name(after),
                 table_name(after),
                 (sum_buffer(before), sum_buffer(after)),
+                (_largest_sum(body, tap.before), _largest_sum(body, tap.after)),
                 predicted if head.residual.class_mean.size else "0",
                 f"result->surprisal_q16[{i}]",
             )
         )
     return sites
+
+
+def _largest_sum(body: Body, name: str) -> int:
+    """The largest size of a tensor's pooled sums; deviations behind them are no larger."""
+    tensor = body.graph.tensors[name]
+    return tensor.positions * max(127 - tensor.zero_point, 128 + tensor.zero_point)
 
 
 def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:
