@@ -182,31 +182,32 @@ struct snapnn_rescale {
     struct snapnn_shift shift;
 };
 
-/* A pooled sum in standard deviations. */
+/* Pooled sums in standard deviations. */
 struct snapnn_standardize {
     const uint32_t *twice;   /* [channels] */
-    const int32_t *rounding; /* [channels] or [rows], the offset in it */
+    const int32_t *rounding; /* [channels], the offset in it */
     struct snapnn_shift shift;
 };
 
 /* struct snapuq_head_s8 with four rows of weights in turns: for every four inputs, which are
  * padded with weights of zero, the words
  *     a0 b0 a1 b1, a2 b2 a3 b3, c0 d0 c1 d1, c2 d2 c3 d3    bytes, lowest first
- * In the projector a to d are neighbouring rows, in weights a row of the mean, the same row of xi,
- * and the next row of both. Rows that are missing behind the last are zero. */
+ * In the projector a to d are neighbouring rows, zero behind the last. In words they are a row of
+ * the mean, the same row of xi, and the next row of both (zero behind an odd number of channels);
+ * then follow for each of the two
+ *     xi_bias, twice, rounding    the latter two of the standardization after the block */
 struct snapnn_head_s8 {
     int32_t in_channels;
     int32_t channels;
     int32_t components;
     int32_t rank;
     struct snapnn_standardize before;
-    struct snapnn_standardize after;
+    struct snapnn_shift after;
     const uint32_t *projector;
-    struct snapnn_rescale latent;
-    const uint32_t *weights;
+    struct snapnn_scale latent;
+    const uint32_t *words;
     struct snapnn_rescale mean;
-    const int32_t *xi_bias;
-    struct snapnn_rescale xi; /* the zero point is part of it */
+    struct snapnn_scale xi; /* the zero point is part of it */
     const uint16_t *inverse_sigma_q9;
     const int8_t *class_mean;
     struct snapuq_multiplier class_scale;

@@ -3,11 +3,7 @@
 #include "snapuq_residual.h"
 
 #include "snapnn_monitor.h"
-
-static inline int32_t rescaled(int32_t value, const struct snapnn_rescale *scale)
-{
-    return snapnn_rescaled(value, scale->twice, scale->rounding, &scale->shift);
-}
+#include "snapnn_scale.h"
 
 static void project(const struct snapnn_head_s8 *head, const int16_t *x, int16_t *z)
 {
@@ -17,7 +13,7 @@ static void project(const struct snapnn_head_s8 *head, const int16_t *x, int16_t
         int32_t sum[4];
         words = snapnn_dot_rows(words, x, inputs, sum);
         for (int32_t i = 0; i < 4; ++i) {
-            z[j + i] = snapuq_saturate16(rescaled(sum[i], &head->latent));
+            z[j + i] = snapuq_saturate16(snapnn_scaled(sum[i], &head->latent));
         }
     }
 }
@@ -33,33 +29,36 @@ void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_be
     }
 
     const int32_t inputs = snapnn_fours(head->rank ? head->rank : head->in_channels);
-    const int32_t channels = head->channels, rows = head->components * channels;
+    const int32_t channels = head->channels;
     const int8_t *class_mean = head->class_mean ? head->class_mean + predicted * channels : 0;
-    const uint32_t *words = head->weights;
-    for (int32_t i = 0, c = 0; i < rows;) {
-        int32_t sum[4];
-        words = snapnn_dot_rows(words, z, inputs, sum);
-        for (int32_t k = 0; k < 4 && i < rows; k += 2, ++i) {
-            int32_t mean_q16 = rescaled(sum[k], &head->mean);
+    const uint32_t *words = head->words;
+    int32_t sum[4];
+    for (int32_t k = 0; k < head->components; ++k) {
+        for (int32_t c = 0; c < channels; ++c, words += 3) {
+            if (c % 2 == 0) {
+                words = snapnn_dot_rows(words, z, inputs, sum);
+            }
+            const int32_t *both = sum + 2 * (c % 2);
+            int32_t mean_q16 = snapnn_rescaled(both[0], head->mean.twice, head->mean.rounding,
+                                               &head->mean.shift);
             if (class_mean) {
                 mean_q16 += snapuq_requantize(class_mean[c], head->class_scale.mantissa,
                                               head->class_scale.shift);
             }
             const int32_t xi =
-                snapuq_saturate8(rescaled(sum[k + 1] + head->xi_bias[i], &head->xi));
+                snapuq_saturate8(snapnn_scaled(both[1] + (int32_t)words[0], &head->xi));
             const int32_t inverse_q9 = head->inverse_sigma_q9[xi + 128];
-            const int32_t actual_q16 = snapnn_rescaled(sum_after[c], head->after.twice[c],
-                                                       head->after.rounding[i],
-                                                       &head->after.shift);
+            const int32_t actual_q16 =
+                snapnn_rescaled(sum_after[c], words[1], (int32_t)words[2], &head->after);
             const int32_t residual_q16 =
                 snapuq_clamp(snapuq_subtract_saturated(actual_q16, mean_q16),
                              -SNAPUQ_RESIDUAL_LIMIT_Q16, SNAPUQ_RESIDUAL_LIMIT_Q16);
             /* The product, rounded, over 2^13. */
-            u_q12[i] = snapuq_high_product(residual_q16 * (1 << 7), inverse_q9 << 12);
+            *u_q12++ = snapuq_high_product(residual_q16 * (1 << 7), inverse_q9 << 12);
             if (inverse_sigma_q9) {
-                inverse_sigma_q9[i] = (uint16_t)inverse_q9;
+                *inverse_sigma_q9++ = (uint16_t)inverse_q9;
             }
-            c = snapuq_next(c, channels);
         }
+        words += channels % 2 * 3;
     }
 }

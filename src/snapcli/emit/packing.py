@@ -29,6 +29,8 @@ TAP_ORDER = ((0, 1), (0, 2), (0, 0), (1, 1), (1, 2), (1, 0), (2, 1), (2, 2), (2,
 
 _SHIFT_MAX = 22
 _HALF = Multiplier(1 << 30, 0)
+# Of a latent that there is not.
+_HALF_OF_HALF = Multiplier(1 << 30, -1)
 # ADD takes an operand times 2^20, and half of the one with the larger scale.
 _ADD_SHIFT = 20
 
@@ -155,13 +157,12 @@ class SnapnnHeadS8:
     components: int
     rank: int
     before: SnapnnStandardize
-    after: SnapnnStandardize
+    after: SnapnnShift
     projector: Words
-    latent: SnapnnRescale
-    weights: Words
+    latent: SnapnnScale
+    words: Words
     mean: SnapnnRescale
-    xi_bias: NDArray[np.int32]
-    xi: SnapnnRescale
+    xi: SnapnnScale
     inverse_sigma_q9: NDArray[np.uint16]
     class_mean: NDArray[np.int8]
     class_scale: Multiplier
@@ -260,32 +261,48 @@ def pack_head(head: HeadS8, bounds: tuple[int, int]) -> SnapnnHeadS8 | None:
     """bounds: the largest size of the pooled sums before the block and after it."""
     before = _standardize(head.before, bounds[0])
     after = _standardize(head.after, bounds[1])
-    latent = _rescale(head.latent, 0, _reach(head.projector))
-    mean = _rescale(head.mean, 0, _reach(head.mean_weights))
-    xi = _rescale(head.xi, head.xi_zero_point, _reach(head.xi_weights, head.xi_bias))
+    latent = _scale(head.latent if head.rank else _HALF_OF_HALF, 0, _reach(head.projector))
+    mean = _rescale(head.mean, _reach(head.mean_weights))
+    xi = _scale(head.xi, head.xi_zero_point, _reach(head.xi_weights, head.xi_bias))
     if before is None or after is None or latent is None or mean is None or xi is None:
         return None
     predicted = _requantized(_reach(head.mean_weights), head.mean)
     if predicted + _requantized(128, head.class_scale) > INT32_MAX:
         return None
-    rows = np.stack([head.mean_weights, head.xi_weights], axis=1).reshape(2 * head.rows, -1)
     return SnapnnHeadS8(
         in_channels=head.in_channels,
         channels=head.channels,
         components=head.components,
         rank=head.rank,
         before=before,
-        after=after,
-        projector=_fours(head.projector),
+        after=after.shift,
+        projector=_fours(head.projector).ravel(),
         latent=latent,
-        weights=_fours(rows),
+        words=_rows(head, after),
         mean=mean,
-        xi_bias=head.xi_bias,
         xi=xi,
         inverse_sigma_q9=head.inverse_sigma_q9,
         class_mean=head.class_mean,
         class_scale=head.class_scale,
     )
+
+
+def _rows(head: HeadS8, after: SnapnnStandardize) -> Words:
+    """Two rows of mean and xi at a time, and what else they need."""
+    even = -(-head.channels // 2) * 2
+
+    def padded(*parts: NDArray[Any]) -> NDArray[Any]:
+        """[rows, ...] of each part, side by side, with an even number of rows in a component."""
+        both = np.stack(parts, axis=1).reshape(head.components, head.channels, len(parts), -1)
+        ends = np.zeros((head.components, even, *both.shape[2:]), both.dtype)
+        ends[:, : head.channels] = both
+        return ends.reshape(-1, both.shape[-1])
+
+    weights = _fours(padded(head.mean_weights, head.xi_weights))
+    twice = np.tile(after.twice, head.components)
+    others = padded(head.xi_bias, twice.view(np.int32), after.rounding)
+    pairs = np.ascontiguousarray(others).view(np.uint32).reshape(len(weights), -1)
+    return np.concatenate([weights, pairs], axis=1).ravel()
 
 
 def _reach(weights: NDArray[np.int8], bias: NDArray[np.int32] | int = 0) -> int:
@@ -298,9 +315,9 @@ def _requantized(bound: int, multiplier: Multiplier) -> int:
     return int(requantize(bound, multiplier.mantissa, multiplier.shift))
 
 
-def _rescale(multiplier: Multiplier, added: int, bound: int) -> SnapnnRescale | None:
-    """For numbers up to +-bound; added: to the result."""
-    mantissa, offset = np.array([multiplier.mantissa]), np.array([added])
+def _rescale(multiplier: Multiplier, bound: int) -> SnapnnRescale | None:
+    """For accumulators up to +-bound."""
+    mantissa, offset = np.array([multiplier.mantissa], np.int32), np.zeros(1, np.int32)
     one = _standardize(Standardize(mantissa, offset, multiplier.shift), bound)
     return SnapnnRescale(int(one.twice[0]), int(one.rounding[0]), one.shift) if one else None
 
@@ -425,10 +442,11 @@ def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.in
 
 def _fours(weights: NDArray[np.int8]) -> Words:
     """Rows of a matrix [rows, inputs], four at a time: of four inputs the two words of the first
-    two rows, then those of the others; a word is bytes a0 b0 a1 b1 of rows a and b.
+    two rows, then those of the others; a word is bytes a0 b0 a1 b1 of rows a and b. Returns
+    [four rows, words].
 
     >>> weights = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.int8)
-    >>> [hex(word) for word in _fours(weights)]  # the lowest byte comes first
+    >>> [hex(word) for word in _fours(weights)[0]]  # the lowest byte comes first
     ['0x5020401', '0x603', '0x80007', '0x9']
     """
     rows, inputs = weights.shape
@@ -436,4 +454,5 @@ def _fours(weights: NDArray[np.int8]) -> Words:
     padded[:rows, :inputs] = weights
     # [four rows, pair of them, one of two, four inputs, input]
     split = padded.reshape(len(padded) // 4, 2, 2, padded.shape[1] // 4, 4)
-    return np.ascontiguousarray(split.transpose(0, 3, 1, 4, 2)).reshape(-1).view(np.uint32)
+    turns = np.ascontiguousarray(split.transpose(0, 3, 1, 4, 2))
+    return turns.reshape(len(split), -1).view(np.uint32)
