@@ -1078,7 +1078,8 @@ class Exp:
 @dataclass(frozen=True)
 class Mahalanobis:
     """mahalanobis_s8; reach scales the sums, so that a large one saturates every step. full: all
-    weights of a row at the end of what its accumulator holds."""
+    weights of a row at the end of what its accumulator holds. edges: the largest sums that there
+    are come first."""
 
     name: str
     seed: int
@@ -1087,9 +1088,11 @@ class Mahalanobis:
     classes: int = 10
     reach: float = 1.0
     full: bool = False
+    edges: bool = True
     kernel: str = "mahalanobis_s8"
 
-    def vectors(self) -> Vectors:
+    def draw(self) -> tuple[MahalanobisS8, np.ndarray, np.ndarray]:
+        """The parameters, pooled sums [50, channels], answers [50]."""
         rng = np.random.default_rng(self.seed)
         mantissa, shift = quantize_multipliers_shared(
             1024 / (900.0 * rng.uniform(0.1, 10, self.channels))
@@ -1113,14 +1116,20 @@ class Mahalanobis:
         )
         drawn = rng.normal(0, 900.0 * self.reach, (50, self.channels))
         total = np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
-        total[:2] = [[INT32.min], [INT32.max]]
-        if self.full:
+        if self.edges:
+            total[:2] = [[INT32.min], [INT32.max]]
+        if self.full and self.edges:
             total[2:4] = np.sign(head.whitening[:1].astype(np.int32)) * [[INT32.max], [-INT32.max]]
         answer = rng.integers(0, self.classes, len(total)).astype(np.int32)
+        return head, total, answer
+
+    def vectors(self) -> Vectors:
+        head, total, answer = self.draw()
+        given, rows = head.input, [head.whitening, head.mantissa, head.centre]
         return Vectors(
             self.kernel,
-            [self.channels, self.rank, self.classes, shift, latent_shift],
-            [mantissa, offset, head.whitening, latent, head.centre, total, answer],
+            [self.channels, self.rank, self.classes, given.shift, head.shift],
+            [given.mantissa, given.offset, *rows, total, answer],
             mahalanobis_s8(head, total, answer),
         )
 
@@ -1926,6 +1935,11 @@ C_CASES: list[Case] = [
     Mahalanobis("saturates", 246, reach=1e7),
     Mahalanobis("row_limit", 247, channels=516, rank=5, reach=1e7, full=True),
     Mahalanobis("quiet", 248, reach=0.01),
+    Mahalanobis("reachable", 249, channels=64, rank=64, edges=False),
+    Mahalanobis("reachable_odd", 250, channels=31, rank=7, classes=3, edges=False),
+    Mahalanobis("reachable_length_1", 251, channels=1, rank=1, classes=2, edges=False),
+    Mahalanobis("far", 252, channels=18, rank=17, reach=1000.0, edges=False),
+    Mahalanobis("reachable_row_limit", 254, channels=516, rank=5, full=True, edges=False),
     Score("plain", 250),
     Score("length_1", 251, taps=1),
     Score("largest", 252, taps=7, top=INT32.max),

@@ -7,15 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snapcli.emit import distance
 from snapcli.emit.closure import needed_files
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredResidual
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.text import array
-from snapcli.fixedpoint import DeviceHead, residual_s8
+from snapcli.fixedpoint import DeviceHead, mahalanobis_s8, residual_s8
 from snapcli.graph.graph import Graph, Layer, Tensor
 from snapcli.heads.lowrank import EnergyLowrank
 
 from .c_runner import FIRMWARE, Host, Platform, call, missing_tools
-from .cases import Binary, Dense, Mean, OracleCase, Pool, ReduceMax, Residual, Softmax, Window
+from .cases import (
+    Binary,
+    Dense,
+    Mahalanobis,
+    Mean,
+    OracleCase,
+    Pool,
+    ReduceMax,
+    Residual,
+    Softmax,
+    Window,
+)
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes")
 OPERATORS = {
@@ -67,12 +79,17 @@ class Fallback:
     def lower_residual(self, site: HeadSite) -> LoweredResidual:
         raise ElsewhereError(site.name)
 
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        raise ElsewhereError(site.total)
 
-def takes(kernels: KernelSet, case: OracleCase | Residual) -> bool:
+
+def takes(kernels: KernelSet, case: OracleCase | Residual | Mahalanobis) -> bool:
     """Whether a kernel set with that fallback lowers the case itself."""
     try:
         if isinstance(case, Residual):
             kernels.lower_residual(site_of(case))
+        elif isinstance(case, Mahalanobis):
+            kernels.lower_distance(distance_site(case))
         else:
             lower(case, kernels)
     except ElsewhereError:
@@ -80,7 +97,7 @@ def takes(kernels: KernelSet, case: OracleCase | Residual) -> bool:
     return True
 
 
-def identity(case: OracleCase | Residual) -> str:
+def identity(case: OracleCase | Residual | Mahalanobis) -> str:
     return f"{case.kernel}-{case.name}"
 
 
@@ -178,6 +195,28 @@ def residual(case: Residual, kernels: KernelSet) -> Program:
     definitions = array(site.table, head.inverse_sigma_q9) + lowered.definitions
     inputs = (before, np.concatenate([after, predicted[:, np.newaxis]], axis=1))
     return Program(identity(case), definitions, body, inputs, expected, site.scratch.size_bytes)
+
+
+def distance_site(case: Mahalanobis) -> DistanceSite:
+    """The inputs are the sums and the answer."""
+    head, total, _ = case.draw()
+    bound = int(np.abs(total.astype(np.int64)).max())
+    sums, answer = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
+    return DistanceSite(head, sums, bound, f"*{answer}")
+
+
+def distances(case: Mahalanobis, kernels: KernelSet) -> Program:
+    head, total, answer = case.draw()
+    lowered = kernels.lower_distance(distance_site(case))
+    # The constants in there, too: they have the same name in every program.
+    body = f"""{lowered.definitions}
+    int16_t *{distance.SCRATCH} = scratch;
+    {distance.TYPE} {distance.RESULT};
+    {lowered.call}
+    memcpy(output, &{distance.RESULT}, sizeof {distance.RESULT});"""
+    expected = mahalanobis_s8(head, total, answer)
+    inputs = (total, answer[:, np.newaxis])
+    return Program(identity(case), "", body, inputs, expected, lowered.scratch_bytes)
 
 
 def program_text(prelude: str, programs: Sequence[Program]) -> str:

@@ -17,12 +17,22 @@ from snapcli.graph.graph import Graph, Layer, Tensor
 from snapcli.kernels import snapnn_files, snapuq_files
 
 from .c_runner import Host, Platform, Qemu
-from .cases import C_CASES, CONV, DEPTHWISE, ORACLE_CASES, ConvAdd, OracleCase, Residual
+from .cases import (
+    C_CASES,
+    CONV,
+    DEPTHWISE,
+    ORACLE_CASES,
+    ConvAdd,
+    Mahalanobis,
+    OracleCase,
+    Residual,
+)
 from .lowered import (
     OPERATORS,
     Fallback,
     Program,
     computed,
+    distances,
     identity,
     inputs_of,
     lower,
@@ -94,6 +104,8 @@ OURS = [case for case in LAYERS if takes(KERNELS, case)]
 SUMS = [case for case in C_CASES if isinstance(case, ConvAdd)]
 HEADS = [case for case in C_CASES if isinstance(case, Residual)]
 OUR_HEADS = [case for case in HEADS if takes(KERNELS, case)]
+DISTANCES = [case for case in C_CASES if isinstance(case, Mahalanobis)]
+OUR_DISTANCES = [case for case in DISTANCES if takes(KERNELS, case)]
 
 
 def layer_of_sum(case: ConvAdd) -> tuple[Layer, Graph]:
@@ -157,6 +169,7 @@ def programs() -> dict[str, Program]:
         made = computed_sum(case)
         found += [made, overlapped(made, slack, 0), overlapped(made, slack, 1)]
     found += [residual(case, KERNELS) for case in OUR_HEADS]
+    found += [distances(case, KERNELS) for case in OUR_DISTANCES]
     return {program.name: program for program in found if program}
 
 
@@ -213,12 +226,13 @@ ELSEWHERE = {
     "residual_s8": {
         *("saturates", "before_saturates", "offsets", "small_multipliers", "mean_overflows"),
     },
+    "mahalanobis_s8": {case.name for case in DISTANCES if case.edges},
 }
 
 
 def test_only_what_is_known_goes_elsewhere() -> None:
     elsewhere: dict[str, set[str]] = {}
-    for case in [*LAYERS, *HEADS]:
+    for case in [*LAYERS, *HEADS, *DISTANCES]:
         if not takes(KERNELS, case):
             elsewhere.setdefault(case.kernel, set()).add(case.name)
     assert elsewhere == ELSEWHERE

@@ -219,6 +219,28 @@ void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_be
                         const int32_t *sum_after, int32_t predicted, int16_t *scratch,
                         int32_t *u_q12, uint16_t *inverse_sigma_q9);
 
+/* ---- Monitor: distances ---------------------------------------------- */
+
+/* struct snapuq_mahalanobis_s8 with four rows of the whitening in turns, as in a head; behind
+ * them follow for each of the four
+ *     twice, rounding
+ * centres are for each class
+ *     z0 z1, ..    pairs of int16, zero up to a multiple of four
+ *     the sum of their squares, two words, the lower one first */
+struct snapnn_mahalanobis_s8 {
+    int32_t channels, rank, classes;
+    struct snapnn_standardize input;
+    const uint32_t *whitening;
+    struct snapnn_shift latent;
+    const uint32_t *centres;
+};
+
+/* scratch: int16 elements, as many as SNAPUQ_RESIDUAL_SCRATCH(channels, rank), aligned to 4; the
+ * sums lie in the range that the exporter was told. */
+struct snapuq_distances snapnn_mahalanobis_s8(const struct snapnn_mahalanobis_s8 *head,
+                                              const int32_t *sum, int32_t answer,
+                                              int16_t *scratch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -153,6 +153,18 @@ static inline int32_t snapuq_smlad(uint32_t x, uint32_t y, int32_t sum)
 #endif
 }
 
+/* The same into 64 bits. */
+static inline int64_t snapuq_smlald(uint32_t x, uint32_t y, int64_t sum)
+{
+#if SNAPUQ_DSP
+    __asm__("smlald %Q0, %R0, %1, %2" : "+r"(sum) : "r"(x), "r"(y));
+    return sum;
+#else
+    sum += (int16_t)x * (int16_t)y;
+    return sum + (int16_t)(x >> 16) * (int16_t)(y >> 16);
+#endif
+}
+
 /* The larger (smaller) one of each of four int8. */
 static inline uint32_t snapuq_max8(uint32_t x, uint32_t y)
 {

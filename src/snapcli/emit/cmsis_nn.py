@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from snapcli.config import CMSIS_NN
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredResidual
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.text import array, constant_bytes
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
@@ -72,6 +72,9 @@ class CmsisNn:
 
     def lower_residual(self, site: HeadSite) -> LoweredResidual:
         return _lower_residual(site)
+
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        return self.fallback.lower_distance(site)
 
 
 def _lower_residual(site: HeadSite) -> LoweredResidual:

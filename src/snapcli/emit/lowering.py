@@ -1,9 +1,11 @@
 """What a kernel set makes of a layer."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from snapcli.fixedpoint import DeviceHead
+from snapcli.emit import distance
+from snapcli.emit.text import constant_bytes, struct
+from snapcli.fixedpoint import DeviceHead, MahalanobisS8
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -58,7 +60,7 @@ class HeadSite:
     def scratch(self) -> HeadBuffer:
         """Behind the call that computes the residuals it begins with the latent."""
         head = self.head.residual
-        elements = sum(-(-length // 4) * 4 for length in (head.in_channels, head.rank))
+        elements = _fours(head.in_channels) + _fours(head.rank)
         return self._buffer("scratch", "int16_t", 2 * elements)
 
     @property
@@ -110,6 +112,33 @@ class LoweredHead:
     buffers: tuple[HeadBuffer, ...]
 
 
+@dataclass(frozen=True)
+class DistanceSite:
+    """The distances and their surroundings in C. total: the pointer to the pooled sums; bound:
+    their largest size. answer: an expression."""
+
+    head: MahalanobisS8
+    total: str
+    bound: int
+    answer: str
+
+    def lowered(self, function: str, parameters: Any) -> Lowered:
+        """parameters: as the function takes them."""
+        given = f"&{distance.NAME}, {self.total}, {self.answer}, {distance.SCRATCH}"
+        return Lowered(
+            definitions=struct(parameters, distance.NAME, {}),
+            call=f"{distance.RESULT} =\n        {function}({given});",
+            constant_bytes=constant_bytes(parameters),
+            scratch_bytes=2 * (_fours(self.head.channels) + _fours(self.head.rank)),
+            slack=(None,),
+        )
+
+
+def _fours(length: int) -> int:
+    """What kernels fill up with zeros."""
+    return -(-length // 4) * 4
+
+
 class KernelSet(Protocol):
     """name is what the command line calls it; prelude stands in front of the definitions of
     layers, head_header in front of those of heads."""
@@ -128,3 +157,5 @@ class KernelSet(Protocol):
         ...
 
     def lower_residual(self, site: HeadSite) -> LoweredResidual: ...
+
+    def lower_distance(self, site: DistanceSite) -> Lowered: ...

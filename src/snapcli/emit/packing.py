@@ -15,6 +15,7 @@ from snapcli.fixedpoint import (
     ConvS8,
     FullyConnectedS8,
     HeadS8,
+    MahalanobisS8,
     Multiplier,
     OutputS8,
 )
@@ -168,6 +169,17 @@ class SnapnnHeadS8:
     class_scale: Multiplier
 
 
+@dataclass(frozen=True, eq=False)
+class SnapnnMahalanobisS8:
+    channels: int
+    rank: int
+    classes: int
+    input: SnapnnStandardize
+    whitening: Words
+    latent: SnapnnShift
+    centres: Words
+
+
 def pack_conv(layer: ConvS8) -> SnapnnConvS8 | None:
     matrix = _matrix(layer)
     if matrix is None:
@@ -303,6 +315,30 @@ def _rows(head: HeadS8, after: SnapnnStandardize) -> Words:
     others = padded(head.xi_bias, twice.view(np.int32), after.rounding)
     pairs = np.ascontiguousarray(others).view(np.uint32).reshape(len(weights), -1)
     return np.concatenate([weights, pairs], axis=1).ravel()
+
+
+def pack_mahalanobis(head: MahalanobisS8, bound: int) -> SnapnnMahalanobisS8 | None:
+    """bound: the largest size of the pooled sums."""
+    given = _standardize(head.input, bound)
+    none = np.zeros(head.rank, np.int32)
+    latent = _standardize(Standardize(head.mantissa, none, head.shift), _reach(head.whitening))
+    if given is None or latent is None:
+        return None
+    weights = _fours(head.whitening)
+    scales = np.zeros((4 * len(weights), 2), np.uint32)
+    scales[: head.rank] = np.stack([latent.twice, latent.rounding.view(np.uint32)], axis=1)
+    centre = np.zeros((head.classes, 4 * len(weights)), np.int16)
+    centre[:, : head.rank] = head.centre
+    square = np.sum(centre.astype(np.int64) ** 2, axis=1, keepdims=True)
+    return SnapnnMahalanobisS8(
+        channels=head.channels,
+        rank=head.rank,
+        classes=head.classes,
+        input=given,
+        whitening=np.concatenate([weights, scales.reshape(len(weights), -1)], axis=1).ravel(),
+        latent=latent.shift,
+        centres=np.concatenate([centre.view(np.uint32), square.view(np.uint32)], axis=1).ravel(),
+    )
 
 
 def _reach(weights: NDArray[np.int8], bias: NDArray[np.int32] | int = 0) -> int:
@@ -455,4 +491,4 @@ def _fours(weights: NDArray[np.int8]) -> Words:
     # [four rows, pair of them, one of two, four inputs, input]
     split = padded.reshape(len(padded) // 4, 2, 2, padded.shape[1] // 4, 4)
     turns = np.ascontiguousarray(split.transpose(0, 3, 1, 4, 2))
-    return turns.reshape(len(split), -1).view(np.uint32)
+    return turns.reshape(len(split), 4 * padded.shape[1]).view(np.uint32)

@@ -1,7 +1,7 @@
 """The kernel set `reference`: portable C, every operator."""
 
 from snapcli.config import REFERENCE
-from snapcli.emit.lowering import HeadSite, Lowered, LoweredResidual
+from snapcli.emit.lowering import DistanceSite, HeadSite, Lowered, LoweredResidual
 from snapcli.emit.overlap import slack
 from snapcli.emit.text import constant_bytes, struct, struct_type
 from snapcli.fixedpoint import ConvAddS8
@@ -43,3 +43,6 @@ class Reference:
             f"snapuq_residual_s8(&{site.name}, {arguments});",
             constant_bytes(head) - head.inverse_sigma_q9.nbytes,
         )
+
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        return site.lowered("snapuq_mahalanobis_s8", site.head)

@@ -2,8 +2,8 @@
 
 To the fallback go operators without a kernel here (see the cases of _lower), depthwise layers of
 two or three channels or with several outputs for each of several inputs, sums whose operands
-repeat, and layers whose packed form could overflow or round otherwise (emit/packing.py): with an
-effective scale of one half or more, for example.
+repeat, and layers, heads and distances whose packed form could overflow or round otherwise
+(emit/packing.py): a layer with an effective scale of one half or more, for example.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import SNAP
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredResidual
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.overlap import slack
 from snapcli.emit.packing import (
     KERNEL_H_MAX,
@@ -24,6 +24,7 @@ from snapcli.emit.packing import (
     pack_depthwise,
     pack_fully_connected,
     pack_head,
+    pack_mahalanobis,
     pack_pointwise,
     spread_conv,
 )
@@ -66,6 +67,12 @@ class Snap:
             f"snapnn_residual_s8(&{site.name}, {arguments});",
             constant_bytes(head) - head.inverse_sigma_q9.nbytes,
         )
+
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        packed = pack_mahalanobis(site.head, site.bound)
+        if packed is None:
+            return self.fallback.lower_distance(site)
+        return site.lowered("snapnn_mahalanobis_s8", packed)
 
 
 def _lower(
