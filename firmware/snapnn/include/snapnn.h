@@ -204,7 +204,7 @@ struct snapnn_head_s8 {
     struct snapnn_standardize before;
     struct snapnn_shift after;
     const uint32_t *projector;
-    struct snapnn_scale latent;
+    struct snapuq_multiplier latent;
     const uint32_t *words;
     struct snapnn_rescale mean;
     struct snapnn_scale xi; /* the zero point is part of it */

@@ -13,7 +13,8 @@ static void project(const struct snapnn_head_s8 *head, const int16_t *x, int16_t
         int32_t sum[4];
         words = snapnn_dot_rows(words, x, inputs, sum);
         for (int32_t i = 0; i < 4; ++i) {
-            z[j + i] = snapuq_saturate16(snapnn_scaled(sum[i], &head->latent));
+            z[j + i] = snapuq_saturate16(
+                snapuq_requantize(sum[i], head->latent.mantissa, head->latent.shift));
         }
     }
 }

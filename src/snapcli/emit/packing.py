@@ -30,8 +30,6 @@ TAP_ORDER = ((0, 1), (0, 2), (0, 0), (1, 1), (1, 2), (1, 0), (2, 1), (2, 2), (2,
 
 _SHIFT_MAX = 22
 _HALF = Multiplier(1 << 30, 0)
-# Of a latent that there is not.
-_HALF_OF_HALF = Multiplier(1 << 30, -1)
 # ADD takes an operand times 2^20, and half of the one with the larger scale.
 _ADD_SHIFT = 20
 
@@ -160,7 +158,7 @@ class SnapnnHeadS8:
     before: SnapnnStandardize
     after: SnapnnShift
     projector: Words
-    latent: SnapnnScale
+    latent: Multiplier
     words: Words
     mean: SnapnnRescale
     xi: SnapnnScale
@@ -273,10 +271,9 @@ def pack_head(head: HeadS8, bounds: tuple[int, int]) -> SnapnnHeadS8 | None:
     """bounds: the largest size of the pooled sums before the block and after it."""
     before = _standardize(head.before, bounds[0])
     after = _standardize(head.after, bounds[1])
-    latent = _scale(head.latent if head.rank else _HALF_OF_HALF, 0, _reach(head.projector))
     mean = _rescale(head.mean, _reach(head.mean_weights))
     xi = _scale(head.xi, head.xi_zero_point, _reach(head.xi_weights, head.xi_bias))
-    if before is None or after is None or latent is None or mean is None or xi is None:
+    if before is None or after is None or mean is None or xi is None:
         return None
     predicted = _requantized(_reach(head.mean_weights), head.mean)
     if predicted + _requantized(128, head.class_scale) > INT32_MAX:
@@ -289,7 +286,7 @@ def pack_head(head: HeadS8, bounds: tuple[int, int]) -> SnapnnHeadS8 | None:
         before=before,
         after=after.shift,
         projector=_fours(head.projector).ravel(),
-        latent=latent,
+        latent=head.latent,
         words=_rows(head, after),
         mean=mean,
         xi=xi,
