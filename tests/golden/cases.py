@@ -1089,6 +1089,7 @@ class Mahalanobis:
     reach: float = 1.0
     full: bool = False
     edges: bool = True
+    centre_limit: int = 2048
     kernel: str = "mahalanobis_s8"
 
     def draw(self) -> tuple[MahalanobisS8, np.ndarray, np.ndarray]:
@@ -1112,7 +1113,9 @@ class Mahalanobis:
             ),
             mantissa=latent,
             shift=latent_shift,
-            centre=rng.integers(-2048, 2049, (self.classes, self.rank)).astype(np.int16),
+            centre=rng.integers(
+                -self.centre_limit, self.centre_limit + 1, (self.classes, self.rank)
+            ).astype(np.int16),
         )
         drawn = rng.normal(0, 900.0 * self.reach, (50, self.channels))
         total = np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
@@ -1940,6 +1943,7 @@ C_CASES: list[Case] = [
     Mahalanobis("reachable_odd", 250, channels=31, rank=7, classes=3, edges=False),
     Mahalanobis("reachable_length_1", 251, channels=1, rank=1, classes=2, edges=False),
     Mahalanobis("far", 252, channels=18, rank=17, reach=1000.0, edges=False),
+    Mahalanobis("far_centres", 253, channels=64, rank=64, centre_limit=32767, edges=False),
     Mahalanobis("reachable_row_limit", 254, channels=516, rank=5, full=True, edges=False),
     Score("plain", 250),
     Score("length_1", 251, taps=1),

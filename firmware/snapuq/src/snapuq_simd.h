@@ -237,9 +237,11 @@ static inline int32_t snapuq_high_product(int32_t x, int32_t y)
 static inline void snapuq_load_two(const uint32_t **from, uint32_t *first, uint32_t *second)
 {
 #if SNAPUQ_DSP
+    /* Bytes, for pairs may have been written as int16. */
+    const char(*const bytes)[8] = (const char(*)[8]) * from;
     __asm__("ldrd %0, %1, [%2], #8"
             : "=r"(*first), "=r"(*second), "+r"(*from)
-            : "m"(*(const uint32_t(*)[2]) * from));
+            : "m"(*bytes));
 #else
     memcpy(first, *from, 4);
     memcpy(second, *from + 1, 4);
