@@ -223,10 +223,7 @@ ELSEWHERE = {
         kernel: {case.name for case in LAYERS if case.kernel == kernel}
         for kernel in ("sub_s8", "mul_s8", "softmax_s8")
     },
-    "residual_s8": {
-        *("saturates", "before_saturates", "offsets", "small_multipliers"),
-        "mean_overflows",
-    },
+    "residual_s8": {"saturates", "before_saturates", "offsets", "mean_overflows"},
     "mahalanobis_s8": {case.name for case in DISTANCES if case.edges},
 }
 
