@@ -79,9 +79,9 @@ def _table(report: "PipelineReport", folder: str) -> None:
             (f"AUROC of errors, {title}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
         )
     for name, scores in detection.ood.items():
-        ours, theirs = scores["U"].auroc, scores["max-probability"].auroc
+        ours, theirs = scores["F"].auroc, scores["max-probability"].auroc
         rows.append(
-            (f"AUROC of OOD, {name}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
+            (f"AUROC of OOD, {name}", f"F {figure(ours)}, max-probability {figure(theirs)}")
         )
     flash = report.flash
     with_, without = flash.size, flash.size_without_heads
@@ -89,12 +89,12 @@ def _table(report: "PipelineReport", folder: str) -> None:
         (
             "flash",
             f"{within(with_.flash_bytes, flash.flash_limit_bytes)} "
-            f"(heads {size(with_.flash_bytes - without.flash_bytes)})",
+            f"(monitor {size(with_.flash_bytes - without.flash_bytes)})",
         ),
         (
             "RAM, stack included",
             f"{within(with_.ram_bytes, flash.ram_limit_bytes)} "
-            f"(heads {size(with_.ram_bytes - without.ram_bytes)})",
+            f"(monitor {size(with_.ram_bytes - without.ram_bytes)})",
         ),
     ]
     if bench and bench.timing_without_heads and bench.heads_overhead is not None:
@@ -104,7 +104,7 @@ def _table(report: "PipelineReport", folder: str) -> None:
                 f"{size(bench.stack.used_bytes)} of {size(bench.stack.reserved_bytes)}",
             ),
             (
-                f"{bench.counter} with / without heads",
+                f"{bench.counter} with / without monitor",
                 f"{bench.timing.mean:,.0f} / {bench.timing_without_heads.mean:,.0f} "
                 f"(+{100 * bench.heads_overhead:.2f} %)",
             ),

@@ -4,17 +4,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from snapcli.config import EVIDENCE, MAPS_WITHOUT_TAPS
 from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.score.maps import Features
 
 # The simplest first; temperature, which does not use S, last: a map that is no worse on dev may
 # still react to what dev data do not show.
 BY_PREFERENCE = (
-    *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", "evidence"),
+    *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", EVIDENCE),
     "temperature",
 )
-# Those that have something to go by in a monitor without heads.
-_WITHOUT_TAPS = ("class-gated", "evidence", "temperature")
 # AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
 # What distances have to be worth beyond a map without them: they cost kilobytes, and about as many
@@ -28,9 +27,12 @@ MIN_ERRORS = 10
 
 def kinds_for(features: Features) -> tuple[str, ...]:
     """Those of BY_PREFERENCE that these features can feed."""
-    has_taps = features.surprisal.shape[1] > 0
-    kinds = BY_PREFERENCE if has_taps else _WITHOUT_TAPS
-    return tuple(k for k in kinds if k != "evidence" or features.distances is not None)
+    has_taps, has_distances = features.surprisal.shape[1] > 0, features.distances is not None
+    return tuple(
+        kind
+        for kind in BY_PREFERENCE
+        if (has_taps or kind in MAPS_WITHOUT_TAPS) and (has_distances or kind != EVIDENCE)
+    )
 
 
 @dataclass(frozen=True)
@@ -80,16 +82,16 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
     tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
-    if measured and "evidence" in tried:
-        tried.remove("evidence")
-        tried.insert(tried.index("class-gated"), "evidence")
+    if measured and EVIDENCE in tried:
+        tried.remove(EVIDENCE)
+        tried.insert(tried.index("class-gated"), EVIDENCE)
 
     def told(kind: str) -> str:
         gain, within = worth.gain(kind), worth.within(kind)
         return f"{kind} gains {gain:+.3f} pooled and {within:+.3f} within conditions"
 
     best = max(tried, key=worth.of)
-    margin = DISTANCES if best == "evidence" and not measured else MARGIN
+    margin = DISTANCES if best == EVIDENCE and not measured else MARGIN
     taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - margin)
     if taken == "temperature":
         nearest = max(tried[:-1], key=worth.of)
