@@ -14,9 +14,9 @@ MAPS = (
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 _WITH_THIRD = (AUTO, "gated", "gated-taps")
-# Maps with a table of the answers, and those that work without heads.
+# Maps with a table of the answers, and those that work without heads, the simplest first.
 _WITH_OFFSETS = (AUTO, "class-gated", EVIDENCE)
-MAPS_WITHOUT_TAPS = (*_WITH_OFFSETS, "temperature")
+MAPS_WITHOUT_TAPS = ("temperature", "class-gated", EVIDENCE)
 HIDDEN_MAX = 64
 ALL_TAPS, NO_TAPS = TAPS = ("all", "none")
 # Rules of the threshold with the target that each has if none is given.
@@ -147,10 +147,10 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
                 "Take the map gated or gated-taps, or auto.",
             )
-        if self.taps == NO_TAPS and self.map not in MAPS_WITHOUT_TAPS:
+        if self.taps == NO_TAPS and self.map not in (AUTO, *MAPS_WITHOUT_TAPS):
             raise ConfigError(
                 f"calibrate.taps is 'none', but the map {self.map} reads the heads",
-                f"Take one of {', '.join(MAPS_WITHOUT_TAPS)}.",
+                f"Take one of {', '.join((AUTO, *MAPS_WITHOUT_TAPS))}.",
             )
         if self.hidden and self.map != EVIDENCE:
             raise ConfigError(
@@ -173,7 +173,7 @@ class CalibrateOptions(StageOptions):
     def with_map(self, kind: str) -> "CalibrateOptions":
         """As these but for the map; what that does not take is left out."""
         third = self.third if kind in _WITH_THIRD else NO_THIRD
-        taps = self.taps if kind in MAPS_WITHOUT_TAPS else ALL_TAPS
+        taps = self.taps if kind in (AUTO, *MAPS_WITHOUT_TAPS) else ALL_TAPS
         without = self.no_class_offsets and kind in _WITH_OFFSETS
         hidden = self.hidden if kind == EVIDENCE else 0
         return replace(

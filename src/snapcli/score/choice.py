@@ -9,7 +9,7 @@ from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.score.maps import Features
 
 # The simplest first; temperature, which does not use S, last: a map that is no worse on dev may
-# still react to what dev data do not show.
+# still react to what dev data do not show. Without heads there is nothing that it could react to.
 BY_PREFERENCE = (
     *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", EVIDENCE),
     "temperature",
@@ -26,18 +26,15 @@ MIN_ERRORS = 10
 
 
 def kinds_for(features: Features) -> tuple[str, ...]:
-    """Those of BY_PREFERENCE that these features can feed."""
-    has_taps, has_distances = features.surprisal.shape[1] > 0, features.distances is not None
-    return tuple(
-        kind
-        for kind in BY_PREFERENCE
-        if (has_taps or kind in MAPS_WITHOUT_TAPS) and (has_distances or kind != EVIDENCE)
-    )
+    """Those of BY_PREFERENCE that these features can feed, the preferred ones first."""
+    kinds = BY_PREFERENCE if features.surprisal.shape[1] else MAPS_WITHOUT_TAPS
+    return tuple(k for k in kinds if k != EVIDENCE or features.distances is not None)
 
 
 @dataclass(frozen=True)
 class Worth:
-    """What maps gain on dev data, counted from max-probability at the fitted temperature.
+    """What maps gain on dev data, counted from max-probability at the fitted temperature. figures:
+    the preferred maps first.
 
     A map's worth is its gain in pooled AUROC and what it gains within the conditions: per cell or
     on clean data, whichever is less. If that is a loss beyond MARGIN, it counts HARM_WEIGHT times:
@@ -76,12 +73,12 @@ class Worth:
 
 
 def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
-    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth; evidence has to
-    be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more than
-    class-gated does."""
+    """(kind, why): the first of the preferred ones within MARGIN of the largest worth; evidence has
+    to be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more
+    than class-gated does."""
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
-    tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
+    tried = list(worth.figures)
     if measured and EVIDENCE in tried:
         tried.remove(EVIDENCE)
         tried.insert(tried.index("class-gated"), EVIDENCE)
@@ -94,7 +91,7 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
     margin = DISTANCES if best == EVIDENCE and not measured else MARGIN
     taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - margin)
     if taken == "temperature":
-        nearest = max(tried[:-1], key=worth.of)
+        nearest = max((kind for kind in tried if kind != taken), key=worth.of)
         return taken, f"No other map is worth it: the best, {told(nearest)}.{note}"
     if best == "temperature":
         return (
