@@ -7,9 +7,11 @@ from importlib.resources import files
 from math import nan
 
 from snapcli.report import bars, curves, reliability, rows
+from snapcli.report.answers import answers_section
 from snapcli.report.arena import draw_arena
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.cost_table import cost_tables
+from snapcli.report.foreign import foreign_section
 from snapcli.report.heatmap import heatmap
 from snapcli.report.markup import tag, text
 from snapcli.report.method_tables import tables
@@ -51,6 +53,8 @@ def page(contents: Contents) -> str:
             "Is what it states true?",
             _of_sources(contents, _calibration),
         ),
+        Section("foreign", "Foreign", "Foreign inputs", foreign_section(contents.figures)),
+        Section("answers", "By answer", "By answer", answers_section(contents.figures)),
         Section("stream", "Stream", "The stream", _streams(contents)),
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
