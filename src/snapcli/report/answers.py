@@ -1,6 +1,6 @@
 """What a map that is told the answer knows of each, and what that is worth."""
 
-from snapcli.report.markup import tag, text
+from snapcli.report.markup import prose, tag, text
 from snapcli.report.table import Column, Row, table
 from snapcli.results.calibrate import Figures
 
@@ -23,11 +23,10 @@ _WORDS = (
     "wrong ones, by maps that have not seen their corruption types."
 )
 _ASSUMPTION = (
-    "Offsets assume that answers are right as often in the field as in dev data; ",
-    tag("code", "snap calibrate --no-class-offsets"),
-    " goes without.",
+    "Offsets assume that answers are right as often in the field as in dev data; "
+    "`snap calibrate --no-class-offsets` goes without."
 )
-_WITHOUT = ("This run goes without offsets: ", tag("code", "--no-class-offsets"), ".")
+_WITHOUT = "This run goes without offsets: `--no-class-offsets`."
 
 
 def answers_section(figures: Figures | None) -> str:
@@ -46,6 +45,6 @@ def answers_section(figures: Figures | None) -> str:
     has_offsets = any(row.offset or row.strange_offset for row in figures.answers[:-1])
     return (
         tag("p", text(_WORDS), class_="words")
-        + tag("p", *(_ASSUMPTION if has_offsets else _WITHOUT), class_="words")
+        + tag("p", prose(_ASSUMPTION if has_offsets else _WITHOUT), class_="words")
         + table("Answers", _COLUMNS, rows, "answers")
     )

@@ -22,15 +22,15 @@ def foreign_section(figures: Figures | None) -> str:
     limit = "Its threshold is above 1: no input is called foreign."
     if foreign.threshold <= 1:
         limit = (
-            f"Called foreign is an input from F\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-            f"{decimal(foreign.threshold, 4)} on, so that {percent(foreign.share)} of clean dev "
-            "data are."
+            f"An input is called foreign from F\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+            f"{decimal(foreign.threshold, 4)} on: so are {percent(foreign.share)} of clean dev "
+            "data."
         )
     words = (
         "Foreign is an input that belongs to no class. F says how foreign one looks, from 0 to 1: "
         f"at 0.95 it looks more so than 95 % of clean dev data. It reads {reads}. {limit} U is "
-        "the probability that an answer is wrong. AUROC: foreign inputs against clean ones that "
-        "are answered rightly."
+        "the uncertainty of an answer. AUROC: foreign inputs against clean ones that are answered "
+        "rightly."
     )
     return tag("p", text(words), class_="words") + _table(figures)
 

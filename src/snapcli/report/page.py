@@ -13,7 +13,7 @@ from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.cost_table import cost_tables
 from snapcli.report.foreign import foreign_section
 from snapcli.report.heatmap import heatmap
-from snapcli.report.markup import tag, text
+from snapcli.report.markup import prose, tag, text
 from snapcli.report.method_tables import tables
 from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
 from snapcli.report.numbers import is_known, kilobytes, percent, plural, spoken
@@ -194,7 +194,7 @@ def _verdict(contents: Contents) -> str:
             "div",
             tag("h3", text(s.question)),
             tag("p", text(s.figure), class_="figure"),
-            tag("p", text(s.words)),
+            tag("p", prose(s.words)),
             class_=f"card {s.tone}",
         )
         for s in statements(contents)
@@ -203,7 +203,7 @@ def _verdict(contents: Contents) -> str:
     if contents.evaluation is not None:
         sides.append(tag("div", _of_sources(contents, partial(_gains, contents))))
     look = "verdict" if len(sides) > 1 else None
-    return tag("p", text(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
+    return tag("p", prose(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
 
 
 def _gains(contents: Contents, source: SourceFigures, looks: Looks) -> str:

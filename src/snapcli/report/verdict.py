@@ -34,7 +34,8 @@ _IDLE = (
 
 @dataclass(frozen=True)
 class Statement:
-    """tone: good, plain, bad or unknown. figure: the one to remember, in a few characters."""
+    """tone: good, plain, bad or unknown. figure: the one to remember, in a few characters. words:
+    with commands between backticks."""
 
     question: str
     tone: str
@@ -49,10 +50,10 @@ def statements(contents: Contents) -> list[Statement]:
 
 def lead(contents: Contents) -> str:
     """One sentence of the three answers; before it, one of heads that are idle."""
-    said = _summary(contents)
+    summary = _summary(contents)
     if not contents.has_idle_heads:
-        return said
-    return f"{_IDLE} Calibrate again: {contents.without_heads}. {said}"
+        return summary
+    return f"{_IDLE} Calibrate again: `{contents.without_heads}`. {summary}"
 
 
 def _summary(contents: Contents) -> str:
@@ -78,8 +79,8 @@ def _answers(contents: Contents) -> tuple[Statement, Statement, Statement]:
 def _idle(contents: Contents) -> Statement:
     words = (
         "Heads predict activations from those before; what they cannot predict is surprise. "
-        "Neither U, the probability that an answer is wrong, nor F, which says how foreign an "
-        f"input looks, is worse without it. Run: {contents.without_heads}"
+        "Neither U, the uncertainty of an answer, nor F, which says how foreign an input looks, is "
+        f"worse without it. Run: `{contents.without_heads}`"
     )
     return Statement("Are the heads worth their cost?", "bad", "no, idle", words)
 

@@ -285,7 +285,7 @@ def cells(markup: str) -> list[list[str]]:
 def test_what_is_called_foreign(text: str) -> None:
     found = section(text, "foreign")
     assert "the surprise S (how unlikely activations are" in found
-    assert "0.9876 on, so that 1.0\N{NO-BREAK SPACE}% of clean dev data are" in found
+    assert "0.9876 on: so are 1.0\N{NO-BREAK SPACE}% of clean dev data." in found
     heading = re.findall(r'class="sort">(.*?)</button>', found)
     assert heading == ["inputs", "called foreign, %", "F", "U", "S", "max-probability"]
     assert cells(found) == [
@@ -328,3 +328,14 @@ def test_a_map_that_is_not_told_the_answer(contents: Contents) -> None:
     text = page(replace(contents, figures=replace(figures(), answers=())))
     assert 'id="foreign"' in text
     assert 'id="answers"' not in text
+
+
+def test_idle_heads_come_before_all_else(contents: Contents) -> None:
+    command = "snap calibrate --run 'a<b' --taps none"
+    idle = page(replace(contents, figures=figures(heads(idle=True)), without_heads=command))
+    found = section(idle, "verdict")
+    assert found.index("The heads are idle") < found.index("SNAP")
+    assert found.index("Are the heads worth their cost?") < found.index("Does it fit?")
+    code = "<code>snap calibrate --run &#x27;a&lt;b&#x27; --taps none</code>"
+    assert found.count(code) == 2
+    Tree(idle)

@@ -113,11 +113,13 @@ def test_idle_heads_come_first() -> None:
     command = "snap calibrate --taps none --run digits-001"
     used = replace(contents(), benches={"qemu-m4": bench()}, figures=figures())
     idle = replace(used, figures=figures(heads(idle=True)), without_heads=command)
-    assert lead(idle) == f"{lead(idle).partition('.')[0]}. Calibrate again: {command}. {lead(used)}"
+    assert (
+        lead(idle) == f"{lead(idle).partition('.')[0]}. Calibrate again: `{command}`. {lead(used)}"
+    )
     assert lead(idle).startswith("The heads are idle: ")
     first, *others = statements(idle)
     assert (first.figure, first.tone) == ("no, idle", "bad")
-    assert first.words.endswith(f"Run: {command}")
+    assert first.words.endswith(f"Run: `{command}`")
     assert others == statements(used)
 
 
