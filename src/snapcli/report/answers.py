@@ -18,9 +18,9 @@ _COLUMNS = (
 _WORDS = (
     "The map that makes U is told which class was answered, as some answers are wrong more often "
     "than others. Its offset is what it adds to the logit of U, ln(U / (1 \N{MINUS SIGN} U)); if "
-    "strange: what it adds beyond that where the heads see strange activations. Share: of test "
-    "data, clean and corrupted; wrong: of the inputs that got this answer. AUROC of finding the "
-    "wrong ones, by maps that have not seen their corruption types."
+    "strange: what it adds beyond that where activations are strange, which only heads can tell. "
+    "Share: of test data, clean and corrupted; wrong: of the inputs that got this answer. AUROC of "
+    "finding the wrong ones, by maps that have not seen their corruption types."
 )
 _ASSUMPTION = (
     "Offsets assume that answers are right as often in the field as in dev data; "
