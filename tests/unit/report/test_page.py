@@ -76,7 +76,7 @@ def evaluation() -> EvalReport:
 @pytest.fixture(scope="module")
 def contents(evaluation: EvalReport) -> Contents:
     arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (BufferPlace("x", 64, 0, 0, 1),))
-    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1)
+    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1, foreign=0)
     played = stream_report(4, part="a board", segments=(segment,))
     row = CostRow("snap", "U", TOO_LARGE, "by 12 B", flash_bytes=4321, ram_bytes=10)
     target = TargetCost("tiny", "P", "qemu-m4", 1, 0, 0, 0, (row,))
