@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from snapcli.config import FLOAT, SOURCES, CalibrateOptions, Recipe
+from snapcli.config import FLOAT, MAPS_WITHOUT_TAPS, SOURCES, CalibrateOptions, Recipe
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.user.finished import load_given
 from snapcli.monitor.body import MODEL_FILE, read_graph
@@ -50,6 +50,13 @@ class Origin(ABC):
     def sources(self) -> tuple[str, ...]:
         """Those of config.SOURCES whose scores the run can have."""
         return tuple(source for source in SOURCES if self.has_float or source != FLOAT)
+
+    @property
+    def without_heads(self) -> str:
+        """The command that calibrates the run again, without its heads."""
+        # What is not given comes from the recipe, whose map may be one that reads them.
+        other_map = "" if self.recipe.calibrate.map in MAPS_WITHOUT_TAPS else " --map auto"
+        return f"{self.run.remedy('calibrate')} --taps none{other_map}"
 
     @property
     @abstractmethod

@@ -20,6 +20,7 @@ class AttachReport:
     these data, and what not."""
 
     run: str
+    calibrate: CalibrateReport
     model: str
     converted: bool
     float_agreement: float
@@ -39,7 +40,6 @@ class AttachReport:
     mean_surprisal: dict[str, float]
     means: tuple[str, ...]
     notes: tuple[str, ...]
-    calibrate: CalibrateReport
 
 
 def attach_report(folder: Path) -> AttachReport:
