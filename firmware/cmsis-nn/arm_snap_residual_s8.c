@@ -108,16 +108,17 @@ arm_cmsis_nn_status arm_snap_residual_s8(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
 
+    int16_t *x = z + params->rank;
     for (int32_t c = 0; c < inputs; c++)
     {
-        const int64_t x = (int64_t)requantize(sum_before[c], params->before.multiplier[c], params->before.shift) +
+        const int64_t scaled =
+            (int64_t)requantize(sum_before[c], params->before.multiplier[c], params->before.shift) +
             params->before.offset[c];
-        z[place(c, inputs)] = (int16_t)CLAMP(x, NN_Q15_MAX, NN_Q15_MIN);
+        x[place(c, inputs)] = (int16_t)CLAMP(scaled, NN_Q15_MAX, NN_Q15_MIN);
     }
 
     if (params->rank)
     {
-        int16_t *latent = z + inputs;
         const int32_t rank = params->rank;
         /* Rows j and j + half; with an odd rank the middle one is computed by both. */
         const int32_t half = rank / 2;
@@ -127,14 +128,13 @@ arm_cmsis_nn_status arm_snap_residual_s8(const cmsis_nn_context *ctx,
         for (int32_t j = 0; j < pairs; j++)
         {
             int32_t sum[2] = {0, 0};
-            dot_2(&lower, &upper, z, inputs, &sum[0], &sum[1]);
+            dot_2(&lower, &upper, x, inputs, &sum[0], &sum[1]);
             for (int32_t k = 0; k < 2; k++)
             {
                 const int32_t scaled = requantize(sum[k], params->latent.multiplier, params->latent.shift);
-                latent[place(j + k * half, rank)] = (int16_t)CLAMP(scaled, NN_Q15_MAX, NN_Q15_MIN);
+                z[place(j + k * half, rank)] = (int16_t)CLAMP(scaled, NN_Q15_MAX, NN_Q15_MIN);
             }
         }
-        z = latent;
         inputs = rank;
     }
 

@@ -52,7 +52,7 @@ int32_t arm_snap_residual_s8_get_buffer_size(const arm_snap_residual_params *par
  * u_q12             [rows]
  * inverse_sigma_q9  [rows], or NULL
  *
- * The latent stays in the buffer, behind in_channels elements where there is a rank.
+ * The latent stays at the start of the buffer.
  * Returns ARM_CMSIS_NN_ARG_ERROR without a buffer, else ARM_CMSIS_NN_SUCCESS. */
 arm_cmsis_nn_status arm_snap_residual_s8(const cmsis_nn_context *ctx,
                                          const arm_snap_residual_params *params,

@@ -499,7 +499,7 @@ static uint32_t run_residual_s8(const struct test_case *c, void **result)
     const uint32_t inputs = (uint32_t)(head.rank ? head.rank : head.in_channels);
     int16_t *scratch =
         allocate((size_t)SNAPUQ_RESIDUAL_SCRATCH(head.in_channels, head.rank) * sizeof *scratch);
-    const int16_t *latent = scratch + (head.rank ? head.in_channels : 0);
+    const int16_t *latent = scratch;
     uint16_t *inverse_sigma = allocate(rows * sizeof *inverse_sigma);
     int32_t *alone = allocate(rows * sizeof *alone);
     const uint32_t bytes = batch * (2 * rows + inputs) * (uint32_t)sizeof(int32_t);

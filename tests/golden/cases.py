@@ -903,8 +903,9 @@ class Requantize:
 class Residual:
     """residual_s8; reach scales the sums, so that a large one saturates every step.
 
-    after_reach, if given, is that of the sums after the block alone. class_shift is the shift
-    of the multiplier of the class means.
+    after_reach, if given, is that of the sums after the block alone. std_sum: of the pooled sums
+    that the parameters are made for. shifts: of the multipliers of latent, mean and xi.
+    class_shift is that of the class means.
     """
 
     name: str
@@ -917,6 +918,8 @@ class Residual:
     class_shift: int = 10
     reach: float = 1.0
     after_reach: float | None = None
+    std_sum: float = 900.0
+    shifts: tuple[int, int, int] = (-6, -2, -13)
     offset_limit: int = 1 << 18
     xi_zero_point: int = 10
     xi_scale: float = 0.02
@@ -927,10 +930,9 @@ class Residual:
         rng = np.random.default_rng(self.seed)
         inputs = self.rank or self.in_channels
         rows = self.components * self.channels
-        std_sum = 900.0  # of the pooled sums that the parameters are made for
 
         def standardize(channels: int, one: int, rows: int = 0) -> Standardize:
-            real = one / (std_sum * rng.uniform(0.1, 10, channels))
+            real = one / (self.std_sum * rng.uniform(0.1, 10, channels))
             mantissa, shift = quantize_multipliers_shared(real)
             limit = self.offset_limit * one >> 16  # the same number of deviations in both formats
             offset = rng.integers(-limit, limit, rows or channels, endpoint=True)
@@ -942,7 +944,7 @@ class Residual:
             return rng.integers(-127, 128, shape).astype(np.int8)
 
         def sums(channels: int, reach: float) -> np.ndarray:
-            drawn = rng.normal(0, std_sum * reach, (50, channels))
+            drawn = rng.normal(0, self.std_sum * reach, (50, channels))
             return np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
 
         head = HeadS8(
@@ -953,12 +955,12 @@ class Residual:
             before=standardize(self.in_channels, 1 << 10),
             after=standardize(self.channels, 1 << 16, rows),
             projector=weights(self.rank, self.in_channels),
-            latent=Multiplier(1_500_000_000, -6),
+            latent=Multiplier(1_500_000_000, self.shifts[0]),
             mean_weights=weights(rows, inputs),
-            mean=Multiplier(1_800_000_000, -2),
+            mean=Multiplier(1_800_000_000, self.shifts[1]),
             xi_weights=weights(rows, inputs),
             xi_bias=rng.integers(-(2**16), 2**16, rows).astype(np.int32),
-            xi=Multiplier(1_200_000_000, -13),
+            xi=Multiplier(1_200_000_000, self.shifts[2]),
             xi_zero_point=self.xi_zero_point,
             inverse_sigma_q9=inverse_sigma_q9_table(self.xi_scale, self.xi_zero_point),
             class_mean=weights(self.classes, self.channels),
@@ -1076,7 +1078,8 @@ class Exp:
 @dataclass(frozen=True)
 class Mahalanobis:
     """mahalanobis_s8; reach scales the sums, so that a large one saturates every step. full: all
-    weights of a row at the end of what its accumulator holds."""
+    weights of a row at the end of what its accumulator holds. edges: the largest sums that there
+    are come first."""
 
     name: str
     seed: int
@@ -1085,9 +1088,11 @@ class Mahalanobis:
     classes: int = 10
     reach: float = 1.0
     full: bool = False
+    edges: bool = True
     kernel: str = "mahalanobis_s8"
 
-    def vectors(self) -> Vectors:
+    def draw(self) -> tuple[MahalanobisS8, np.ndarray, np.ndarray]:
+        """The parameters, pooled sums [50, channels], answers [50]."""
         rng = np.random.default_rng(self.seed)
         mantissa, shift = quantize_multipliers_shared(
             1024 / (900.0 * rng.uniform(0.1, 10, self.channels))
@@ -1111,14 +1116,20 @@ class Mahalanobis:
         )
         drawn = rng.normal(0, 900.0 * self.reach, (50, self.channels))
         total = np.clip(drawn, INT32.min, INT32.max).astype(np.int32)
-        total[:2] = [[INT32.min], [INT32.max]]
-        if self.full:
+        if self.edges:
+            total[:2] = [[INT32.min], [INT32.max]]
+        if self.full and self.edges:
             total[2:4] = np.sign(head.whitening[:1].astype(np.int32)) * [[INT32.max], [-INT32.max]]
         answer = rng.integers(0, self.classes, len(total)).astype(np.int32)
+        return head, total, answer
+
+    def vectors(self) -> Vectors:
+        head, total, answer = self.draw()
+        given, rows = head.input, [head.whitening, head.mantissa, head.centre]
         return Vectors(
             self.kernel,
-            [self.channels, self.rank, self.classes, shift, latent_shift],
-            [mantissa, offset, head.whitening, latent, head.centre, total, answer],
+            [self.channels, self.rank, self.classes, given.shift, head.shift],
+            [given.mantissa, given.offset, *rows, total, answer],
             mahalanobis_s8(head, total, answer),
         )
 
@@ -1865,6 +1876,14 @@ C_CASES: list[Case] = [
     ),
     Residual("saturates", 236, reach=1e7, rank=8, xi_scale=0.1),
     Residual("before_saturates", 249, reach=1e7, after_reach=1.0),
+    Residual("inputs_saturate", 250, reach=1e4, after_reach=1.0, rank=8),
+    Residual("many_positions", 251, std_sum=5e6, rank=8),
+    Residual("right_shifts", 252, std_sum=1e8, channels=7, components=2),
+    Residual("shifts_0", 253, in_channels=6, rank=3, shifts=(-1, 0, -1)),
+    Residual("left_shifts", 254, in_channels=5, rank=2, shifts=(-2, 4, -22), xi_zero_point=-30),
+    Residual("small_multipliers", 255, rank=4, shifts=(-23, -30, -22)),
+    Residual("large_latent", 257, in_channels=6, rank=3, shifts=(0, -2, -13)),
+    Residual("mean_overflows", 256, rank=16, shifts=(-6, 10, -13)),
     Residual("residual_limit", 241, reach=1000.0, xi_zero_point=-128),
     Residual("offsets", 237, offset_limit=INT32.max, reach=1e6, xi_zero_point=-128),
     Residual("quiet", 238, reach=0.01, offset_limit=100),
@@ -1917,6 +1936,11 @@ C_CASES: list[Case] = [
     Mahalanobis("saturates", 246, reach=1e7),
     Mahalanobis("row_limit", 247, channels=516, rank=5, reach=1e7, full=True),
     Mahalanobis("quiet", 248, reach=0.01),
+    Mahalanobis("reachable", 249, channels=64, rank=64, edges=False),
+    Mahalanobis("reachable_odd", 250, channels=31, rank=7, classes=3, edges=False),
+    Mahalanobis("reachable_length_1", 251, channels=1, rank=1, classes=2, edges=False),
+    Mahalanobis("far", 252, channels=18, rank=17, reach=1000.0, edges=False),
+    Mahalanobis("reachable_row_limit", 254, channels=516, rank=5, full=True, edges=False),
     Score("plain", 250),
     Score("length_1", 251, taps=1),
     Score("largest", 252, taps=7, top=INT32.max),

@@ -7,15 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snapcli.emit import distance
 from snapcli.emit.closure import needed_files
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.text import array
-from snapcli.fixedpoint import DeviceHead, HeadS8, residual_s8
+from snapcli.fixedpoint import DeviceHead, mahalanobis_s8, residual_s8
 from snapcli.graph.graph import Graph, Layer, Tensor
 from snapcli.heads.lowrank import EnergyLowrank
 
 from .c_runner import FIRMWARE, Host, Platform, call, missing_tools
-from .cases import Binary, Dense, Mean, OracleCase, Pool, ReduceMax, Residual, Softmax, Window
+from .cases import (
+    Binary,
+    Dense,
+    Mahalanobis,
+    Mean,
+    OracleCase,
+    Pool,
+    ReduceMax,
+    Residual,
+    Softmax,
+    Window,
+)
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes")
 OPERATORS = {
@@ -56,7 +68,7 @@ class ElsewhereError(Exception):
 class Fallback:
     """A kernel set that has nothing."""
 
-    name = prelude = head_header = head_type = "fallback"
+    name = prelude = head_header = "fallback"
 
     def fuses(self, layer: Layer) -> bool:
         return False
@@ -64,20 +76,28 @@ class Fallback:
     def lower(self, layer: Layer, graph: Graph, pointers: dict[str, str], scratch: str) -> Lowered:
         raise ElsewhereError(layer.name)
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
+    def lower_residual(self, site: HeadSite) -> LoweredResidual:
         raise ElsewhereError(site.name)
 
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        raise ElsewhereError(site.total)
 
-def takes(kernels: KernelSet, case: OracleCase) -> bool:
+
+def takes(kernels: KernelSet, case: OracleCase | Residual | Mahalanobis) -> bool:
     """Whether a kernel set with that fallback lowers the case itself."""
     try:
-        lower(case, kernels)
+        if isinstance(case, Residual):
+            kernels.lower_residual(site_of(case))
+        elif isinstance(case, Mahalanobis):
+            kernels.lower_distance(distance_site(case))
+        else:
+            lower(case, kernels)
     except ElsewhereError:
         return False
     return True
 
 
-def identity(case: OracleCase | Residual) -> str:
+def identity(case: OracleCase | Residual | Mahalanobis) -> str:
     return f"{case.kernel}-{case.name}"
 
 
@@ -134,27 +154,37 @@ def computed(case: OracleCase, kernels: KernelSet) -> Program:
     return Program(identity(case), *parts)
 
 
-def site_of(head: HeadS8, name: str) -> HeadSite:
+def site_of(case: Residual) -> HeadSite:
     """The inputs are the sums; behind those after the block stands the class. The likelihood is
     one that looks at the deviations."""
+    head, *sums, _ = case.draw()
+    name = f"head_{case.name}"
     before, after = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
+    largest_before, largest_after = (int(np.abs(x.astype(np.int64)).max()) for x in sums)
     energy = EnergyLowrank(1, np.zeros((head.channels, 1), np.float32))
-    predicted = f"({after})[{head.channels}]"
-    device = DeviceHead(head, energy)
-    return HeadSite(device, 0, name, "", f"{name}_table", (before, after), predicted, "")
+    return HeadSite(
+        head=DeviceHead(head, energy),
+        index=0,
+        name=name,
+        energy="",
+        table=f"{name}_table",
+        sums=(before, after),
+        bounds=(largest_before, largest_after),
+        predicted=f"({after})[{head.channels}]",
+        result="",
+    )
 
 
 def residual(case: Residual, kernels: KernelSet) -> Program:
     """A head; the output: u, inverse sigmas, latent."""
     head, before, after, predicted = case.draw()
-    site = site_of(head, f"head_{case.name}")
+    site = site_of(case)
     lowered = kernels.lower_residual(site)
     body = f"""int16_t *head_scratch_0 = scratch;
     int32_t *head_u_0 = (int32_t *)(void *)output;
     uint16_t *head_sigma_0 = (uint16_t *)(void *)(output + {4 * head.rows});
     {lowered.call}
-    const int16_t *latent = head_scratch_0 + {head.in_channels if head.rank else 0};
-    memcpy(output + {6 * head.rows}, latent, {2 * head.inputs});"""
+    memcpy(output + {6 * head.rows}, head_scratch_0, {2 * head.inputs});"""
     found = residual_s8(head, before, after, predicted)
     parts = (
         found.u_q12.astype(np.int32),
@@ -164,7 +194,29 @@ def residual(case: Residual, kernels: KernelSet) -> Program:
     expected = np.concatenate([part.view(np.int8) for part in parts], axis=1)
     definitions = array(site.table, head.inverse_sigma_q9) + lowered.definitions
     inputs = (before, np.concatenate([after, predicted[:, np.newaxis]], axis=1))
-    return Program(identity(case), definitions, body, inputs, expected, lowered.scratch_bytes)
+    return Program(identity(case), definitions, body, inputs, expected, site.scratch.size_bytes)
+
+
+def distance_site(case: Mahalanobis) -> DistanceSite:
+    """The inputs are the sums and the answer."""
+    head, total, _ = case.draw()
+    bound = int(np.abs(total.astype(np.int64)).max())
+    sums, answer = (f"(const int32_t *)(const void *)input{k}" for k in (1, 2))
+    return DistanceSite(head, sums, bound, f"*{answer}")
+
+
+def distances(case: Mahalanobis, kernels: KernelSet) -> Program:
+    head, total, answer = case.draw()
+    lowered = kernels.lower_distance(distance_site(case))
+    # The constants in there, too: they have the same name in every program.
+    body = f"""{lowered.definitions}
+    int16_t *{distance.SCRATCH} = scratch;
+    {distance.TYPE} {distance.RESULT};
+    {lowered.call}
+    memcpy(output, &{distance.RESULT}, sizeof {distance.RESULT});"""
+    expected = mahalanobis_s8(head, total, answer)
+    inputs = (total, answer[:, np.newaxis])
+    return Program(identity(case), "", body, inputs, expected, lowered.scratch_bytes)
 
 
 def program_text(prelude: str, programs: Sequence[Program]) -> str:

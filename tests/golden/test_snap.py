@@ -17,12 +17,22 @@ from snapcli.graph.graph import Graph, Layer, Tensor
 from snapcli.kernels import snapnn_files, snapuq_files
 
 from .c_runner import Host, Platform, Qemu
-from .cases import C_CASES, CONV, DEPTHWISE, ORACLE_CASES, ConvAdd, OracleCase, Residual
+from .cases import (
+    C_CASES,
+    CONV,
+    DEPTHWISE,
+    ORACLE_CASES,
+    ConvAdd,
+    Mahalanobis,
+    OracleCase,
+    Residual,
+)
 from .lowered import (
     OPERATORS,
     Fallback,
     Program,
     computed,
+    distances,
     identity,
     inputs_of,
     lower,
@@ -93,6 +103,9 @@ LAYERS = [*EDGES, *(case for case in ORACLE_CASES if case.kernel in OPERATORS)]
 OURS = [case for case in LAYERS if takes(KERNELS, case)]
 SUMS = [case for case in C_CASES if isinstance(case, ConvAdd)]
 HEADS = [case for case in C_CASES if isinstance(case, Residual)]
+OUR_HEADS = [case for case in HEADS if takes(KERNELS, case)]
+DISTANCES = [case for case in C_CASES if isinstance(case, Mahalanobis)]
+OUR_DISTANCES = [case for case in DISTANCES if takes(KERNELS, case)]
 
 
 def layer_of_sum(case: ConvAdd) -> tuple[Layer, Graph]:
@@ -155,7 +168,8 @@ def programs() -> dict[str, Program]:
         slack = KERNELS.lower(layer, graph, dict.fromkeys(("x", "x2", "y"), "p"), "s").slack
         made = computed_sum(case)
         found += [made, overlapped(made, slack, 0), overlapped(made, slack, 1)]
-    found += [residual(case, KERNELS) for case in HEADS]
+    found += [residual(case, KERNELS) for case in OUR_HEADS]
+    found += [distances(case, KERNELS) for case in OUR_DISTANCES]
     return {program.name: program for program in found if program}
 
 
@@ -209,12 +223,17 @@ ELSEWHERE = {
         kernel: {case.name for case in LAYERS if case.kernel == kernel}
         for kernel in ("sub_s8", "mul_s8", "softmax_s8")
     },
+    "residual_s8": {
+        *("saturates", "before_saturates", "offsets", "small_multipliers"),
+        "mean_overflows",
+    },
+    "mahalanobis_s8": {case.name for case in DISTANCES if case.edges},
 }
 
 
 def test_only_what_is_known_goes_elsewhere() -> None:
     elsewhere: dict[str, set[str]] = {}
-    for case in LAYERS:
+    for case in [*LAYERS, *HEADS, *DISTANCES]:
         if not takes(KERNELS, case):
             elsewhere.setdefault(case.kernel, set()).add(case.name)
     assert elsewhere == ELSEWHERE

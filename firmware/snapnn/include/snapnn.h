@@ -167,32 +167,79 @@ void snapnn_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int
 
 /* ---- Monitor: heads -------------------------------------------------- */
 
-/* struct snapuq_head_s8 with two rows of weights in turns: bytes a0 b0 a1 b1 of two inputs make a
- * word. In the projector a and b are neighbouring rows (b is zero behind an odd rank), in weights
- * a row of the mean and the same row of xi. */
+/* snapuq_requantize() of what the exporter has seen to fit into int32 on the way, and a number
+ * added to it:
+ *     high = ((value << left) * twice + 2^31) >> 32
+ *     result = (high + (high < 0 ? mask : 0) + rounding) >> right */
+struct snapnn_shift {
+    int32_t left, right; /* one of them is 0 */
+    int32_t mask;        /* -1 where right is not 0 */
+};
+
+struct snapnn_rescale {
+    uint32_t twice;   /* 2 * mantissa */
+    int32_t rounding; /* (what is added << right) + half of 1 << right */
+    struct snapnn_shift shift;
+};
+
+/* Pooled sums in standard deviations. */
+struct snapnn_standardize {
+    const uint32_t *twice;   /* [channels] */
+    const int32_t *rounding; /* [channels], the offset in it */
+    struct snapnn_shift shift;
+};
+
+/* struct snapuq_head_s8 with four rows of weights in turns: for every four inputs, which are
+ * padded with weights of zero, the words
+ *     a0 b0 a1 b1, a2 b2 a3 b3, c0 d0 c1 d1, c2 d2 c3 d3    bytes, lowest first
+ * In the projector a to d are neighbouring rows, zero behind the last. In words they are a row of
+ * the mean, the same row of xi, and the next row of both (zero behind an odd number of channels);
+ * then follow for each of the two
+ *     xi_bias, twice, rounding    the latter two of the standardization after the block */
 struct snapnn_head_s8 {
     int32_t in_channels;
     int32_t channels;
     int32_t components;
     int32_t rank;
-    struct snapuq_standardize before;
-    struct snapuq_standardize after;
-    const uint32_t *projector; /* [(rank + 1) / 2][(in_channels + 1) / 2] */
+    struct snapnn_standardize before;
+    struct snapnn_shift after;
+    const uint32_t *projector;
     struct snapuq_multiplier latent;
-    const uint32_t *weights; /* [rows][(inputs + 1) / 2] */
-    struct snapuq_multiplier mean;
-    const int32_t *xi_bias;
-    struct snapuq_multiplier xi;
-    int32_t xi_zero_point;
+    const uint32_t *words;
+    struct snapnn_rescale mean;
+    struct snapnn_scale xi; /* the zero point is part of it */
     const uint16_t *inverse_sigma_q9;
     const int8_t *class_mean;
     struct snapuq_multiplier class_scale;
 };
 
-/* scratch: SNAPUQ_RESIDUAL_SCRATCH */
+/* scratch: SNAPUQ_RESIDUAL_SCRATCH, aligned to 4; the sums lie in the range that the exporter was
+ * told. */
 void snapnn_residual_s8(const struct snapnn_head_s8 *head, const int32_t *sum_before,
                         const int32_t *sum_after, int32_t predicted, int16_t *scratch,
                         int32_t *u_q12, uint16_t *inverse_sigma_q9);
+
+/* ---- Monitor: distances ---------------------------------------------- */
+
+/* struct snapuq_mahalanobis_s8 with four rows of the whitening in turns, as in a head; behind
+ * them follow for each of the four
+ *     twice, rounding
+ * centres are for each class
+ *     z0 z1, ..    pairs of int16, zero up to a multiple of four
+ *     the sum of their squares, two words, the lower one first */
+struct snapnn_mahalanobis_s8 {
+    int32_t channels, rank, classes;
+    struct snapnn_standardize input;
+    const uint32_t *whitening;
+    struct snapnn_shift latent;
+    const uint32_t *centres;
+};
+
+/* scratch: int16 elements, as many as SNAPUQ_RESIDUAL_SCRATCH(channels, rank), aligned to 4; the
+ * sums lie in the range that the exporter was told. */
+struct snapuq_distances snapnn_mahalanobis_s8(const struct snapnn_mahalanobis_s8 *head,
+                                              const int32_t *sum, int32_t answer,
+                                              int16_t *scratch);
 
 #ifdef __cplusplus
 }

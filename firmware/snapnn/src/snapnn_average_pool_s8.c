@@ -12,7 +12,7 @@ static inline void sum_window(const struct snapuq_patch *patch, int32_t channels
     const int8_t *from = patch->first + c;
     for (int32_t y = patch->rows; y > 0; --y, from += patch->skip + patch->columns * channels) {
         if (count == 4) {
-            snapuq_lanes_sum(from, patch->columns, channels, sum);
+            snapuq_lanes_sum(from, patch->columns, channels, 1, sum);
         } else {
             for (int32_t x = 0; x < patch->columns; ++x) {
                 sum[0] += from[x * channels];

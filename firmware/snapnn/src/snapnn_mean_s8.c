@@ -16,7 +16,7 @@ void snapnn_mean_s8(const struct snapuq_mean_s8 *layer, const int8_t *input, int
             const int32_t start = -layer->in_zero_point * layer->positions;
             int32_t sum[4] = {start, start, start, start};
             if (count == 4) {
-                snapuq_lanes_sum(input + c, layer->positions, channels, sum);
+                snapuq_lanes_sum(input + c, layer->positions, channels, 1, sum);
             } else {
                 for (int32_t i = 0; i < layer->positions; ++i) {
                     sum[0] += input[i * channels + c];

@@ -291,12 +291,14 @@ struct snapuq_head_s8 {
     struct snapuq_multiplier class_scale; /* class_mean -> Q16 */
 };
 
-/* int16 elements of scratch that snapuq_residual_s8 needs. */
-#define SNAPUQ_RESIDUAL_SCRATCH(in_channels, rank) ((in_channels) + (rank))
+/* int16 elements of scratch that snapuq_residual_s8 needs, and other kernels for heads: with room
+ * for zeros up to a multiple of four. */
+#define SNAPUQ_RESIDUAL_SCRATCH(in_channels, rank) \
+    ((((in_channels) + 3) & ~3) + (((rank) + 3) & ~3))
 
 /* u_q12[i], below 2^26 in size: (activation - mean) / sigma of each row. predicted: the class,
  * which only a head with class_mean looks at. inverse_sigma_q9 [rows] may be 0. The latent
- * stays at scratch, or at scratch + in_channels where the head has a rank. */
+ * stays at scratch. */
 void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_before,
                         const int32_t *sum_after, int32_t predicted, int16_t *scratch,
                         int32_t *u_q12, uint16_t *inverse_sigma_q9);

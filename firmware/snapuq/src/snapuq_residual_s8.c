@@ -19,14 +19,12 @@ void snapuq_residual_s8(const struct snapuq_head_s8 *head, const int32_t *sum_be
                         const int32_t *sum_after, int32_t predicted, int16_t *scratch,
                         int32_t *u_q12, uint16_t *inverse_sigma_q9)
 {
-    int16_t *z = scratch;
-    int32_t inputs = head->in_channels;
+    int16_t *z = scratch, *x = z + head->rank;
+    const int32_t inputs = head->rank ? head->rank : head->in_channels;
 
-    snapuq_standardize_q10(&head->before, inputs, sum_before, z);
+    snapuq_standardize_q10(&head->before, head->in_channels, sum_before, x);
     if (head->rank) {
-        project(head, z, z + inputs);
-        z += inputs;
-        inputs = head->rank;
+        project(head, x, z);
     }
 
     const int8_t *mean_weights = head->mean_weights;

@@ -153,6 +153,18 @@ static inline int32_t snapuq_smlad(uint32_t x, uint32_t y, int32_t sum)
 #endif
 }
 
+/* The same into 64 bits. */
+static inline int64_t snapuq_smlald(uint32_t x, uint32_t y, int64_t sum)
+{
+#if SNAPUQ_DSP
+    __asm__("smlald %Q0, %R0, %1, %2" : "+r"(sum) : "r"(x), "r"(y));
+    return sum;
+#else
+    sum += (int16_t)x * (int16_t)y;
+    return sum + (int16_t)(x >> 16) * (int16_t)(y >> 16);
+#endif
+}
+
 /* The larger (smaller) one of each of four int8. */
 static inline uint32_t snapuq_max8(uint32_t x, uint32_t y)
 {
@@ -181,6 +193,71 @@ static inline int32_t snapuq_saturate8(int32_t value)
     return value;
 #else
     return value < -128 ? -128 : value > 127 ? 127 : value;
+#endif
+}
+
+/* value, limited to int16. */
+static inline int16_t snapuq_saturate16(int32_t value)
+{
+#if SNAPUQ_DSP
+    __asm__("ssat %0, #16, %0" : "+r"(value));
+    return (int16_t)value;
+#else
+    return (int16_t)(value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
+#endif
+}
+
+/* x - y, limited to int32. */
+static inline int32_t snapuq_subtract_saturated(int32_t x, int32_t y)
+{
+#if SNAPUQ_DSP
+    __asm__("qsub %0, %0, %1" : "+r"(x) : "r"(y));
+    return x;
+#else
+    const int64_t difference = (int64_t)x - y;
+    return difference < INT32_MIN   ? INT32_MIN
+           : difference > INT32_MAX ? INT32_MAX
+                                    : (int32_t)difference;
+#endif
+}
+
+/* (x * y + 2^31) >> 32 */
+static inline int32_t snapuq_high_product(int32_t x, int32_t y)
+{
+#if SNAPUQ_DSP
+    int32_t high;
+    __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(x), "r"(y));
+    return high;
+#else
+    return (int32_t)(((int64_t)x * y + INT64_C(0x80000000)) >> 32);
+#endif
+}
+
+/* Two words from an address that is a multiple of four, which moves on. */
+static inline void snapuq_load_two(const uint32_t **from, uint32_t *first, uint32_t *second)
+{
+#if SNAPUQ_DSP
+    __asm__("ldrd %0, %1, [%2], #8"
+            : "=r"(*first), "=r"(*second), "+r"(*from)
+            : "m"(*(const uint32_t(*)[2]) * from));
+#else
+    memcpy(first, *from, 4);
+    memcpy(second, *from + 1, 4);
+    *from += 2;
+#endif
+}
+
+/* (value * twice + 2^31) >> 32, twice unsigned: of twice a mantissa, in two instructions. */
+static inline int32_t snapuq_high_unsigned(int32_t value, uint32_t twice)
+{
+#if SNAPUQ_DSP
+    /* The instruction sees 2^32 less where the sign is set. */
+    const int32_t rest = value & (int32_t)twice >> 31;
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(value), "r"(twice), "r"(rest));
+    return high;
+#else
+    return (int32_t)((value * (int64_t)twice + INT64_C(0x80000000)) >> 32);
 #endif
 }
 

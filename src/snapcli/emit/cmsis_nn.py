@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from snapcli.config import CMSIS_NN
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.text import array, constant_bytes
 from snapcli.errors import ConfigError
 from snapcli.fixedpoint import (
@@ -59,7 +59,6 @@ class CmsisNn:
     name = CMSIS_NN
     prelude = _PRELUDE
     head_header = "arm_snap_residual_s8.h"
-    head_type = "arm_snap_residual_params"
 
     def __init__(self, fallback: KernelSet) -> None:
         self.fallback = fallback
@@ -71,11 +70,14 @@ class CmsisNn:
         lowered = _lower(layer, graph, pointers, scratch)
         return lowered or self.fallback.lower(layer, graph, pointers, scratch)
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
+    def lower_residual(self, site: HeadSite) -> LoweredResidual:
         return _lower_residual(site)
 
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        return self.fallback.lower_distance(site)
 
-def _lower_residual(site: HeadSite) -> Lowered:
+
+def _lower_residual(site: HeadSite) -> LoweredResidual:
     head, name = site.head.residual, site.name
     scales = (head.before, head.after, head.latent, head.mean, head.xi, head.class_scale)
     if min(scale.shift for scale in scales) < _SHIFT_MIN:
@@ -114,17 +116,16 @@ def _lower_residual(site: HeadSite) -> Lowered:
         "class_scale": _braces(*astuple(head.class_scale)),
     }
     lines = "".join(f"    .{key} = {value},\n" for key, value in members.items())
-    declared = f"const {CmsisNn.head_type} {name}"
+    ctype = "arm_snap_residual_params"
     size, inverse_sigma = site.scratch.size_bytes, site.inverse_sigma
     outputs = (site.u.name, inverse_sigma.name if inverse_sigma else "0")
     context = _context(site.scratch.name, size)
     arguments = (context, f"&{name}", *site.sums, site.predicted, *outputs)
-    return Lowered(
-        definitions="\n".join([*arrays, f"{declared} = {{\n{lines}}};\n"]),
-        call=_call("arm_snap_residual_s8", *arguments),
-        constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes + _HEAD_BYTES,
-        scratch_bytes=size,
-        slack=(None, None),
+    return LoweredResidual(
+        ctype,
+        "\n".join([*arrays, f"const {ctype} {name} = {{\n{lines}}};\n"]),
+        _call("arm_snap_residual_s8", *arguments),
+        constant_bytes(head) - head.inverse_sigma_q9.nbytes + _HEAD_BYTES,
     )
 
 

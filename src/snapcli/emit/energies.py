@@ -10,7 +10,7 @@ from snapcli.emit.text import constant_bytes, struct, struct_type
 def lower_head(kernels: KernelSet, site: HeadSite) -> LoweredHead:
     """Residuals by the kernel set, then the energy."""
     residual, energy = kernels.lower_residual(site), site.head.energy
-    declarations = [f"extern const {kernels.head_type} {site.name};"]
+    declarations = [f"extern const {residual.ctype} {site.name};"]
     definitions = [residual.definitions]
     if fields(energy):
         declarations.append(f"extern const {struct_type(energy)} {site.energy};")
@@ -35,6 +35,5 @@ def _call(site: HeadSite) -> str:
     if site.work:
         arguments.append(site.work.name)
     if energy.takes_latent:
-        latent = f"{site.scratch.name} + {head.in_channels}" if head.rank else site.scratch.name
-        arguments.append(latent)
+        arguments.append(site.scratch.name)
     return f"{energy.function}({', '.join(arguments)})"

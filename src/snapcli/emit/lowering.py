@@ -1,9 +1,11 @@
 """What a kernel set makes of a layer."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from snapcli.fixedpoint import DeviceHead
+from snapcli.emit import distance
+from snapcli.emit.text import constant_bytes, struct
+from snapcli.fixedpoint import DeviceHead, MahalanobisS8
 from snapcli.graph.graph import Graph, Layer
 
 
@@ -41,7 +43,7 @@ class HeadSite:
 
     index: of the tap. name, energy: of the constants that head and likelihood become. table: the
     inverse sigmas, which stand elsewhere. sums: pointers to the pooled sums before and after the
-    block. predicted: the class. result: the uint32_t to write.
+    block; bounds: their largest sizes. predicted: the class. result: the uint32_t to write.
     """
 
     head: DeviceHead
@@ -50,14 +52,16 @@ class HeadSite:
     energy: str
     table: str
     sums: tuple[str, str]
+    bounds: tuple[int, int]
     predicted: str
     result: str
 
     @property
     def scratch(self) -> HeadBuffer:
-        """Behind the call that computes the residuals it holds the latent."""
+        """Behind the call that computes the residuals it begins with the latent."""
         head = self.head.residual
-        return self._buffer("scratch", "int16_t", 2 * (head.in_channels + head.rank))
+        elements = _fours(head.in_channels) + _fours(head.rank)
+        return self._buffer("scratch", "int16_t", 2 * elements)
 
     @property
     def u(self) -> HeadBuffer:
@@ -86,6 +90,17 @@ class HeadSite:
 
 
 @dataclass(frozen=True)
+class LoweredResidual:
+    """The residuals of a head as C: the type of the constant and its definition, the statement
+    that computes them, flash that the constant takes."""
+
+    ctype: str
+    definitions: str
+    call: str
+    constant_bytes: int
+
+
+@dataclass(frozen=True)
 class LoweredHead:
     """A head as C: declarations of its constants, their definitions, the statements that write
     the result, flash bytes and memory."""
@@ -97,15 +112,40 @@ class LoweredHead:
     buffers: tuple[HeadBuffer, ...]
 
 
+@dataclass(frozen=True)
+class DistanceSite:
+    """The distances and their surroundings in C. total: the pointer to the pooled sums; bound:
+    their largest size. answer: an expression."""
+
+    head: MahalanobisS8
+    total: str
+    bound: int
+    answer: str
+
+    def lowered(self, function: str, parameters: Any) -> Lowered:
+        """parameters: as the function takes them."""
+        given = f"&{distance.NAME}, {self.total}, {self.answer}, {distance.SCRATCH}"
+        return Lowered(
+            definitions=struct(parameters, distance.NAME, {}),
+            call=f"{distance.RESULT} =\n        {function}({given});",
+            constant_bytes=constant_bytes(parameters),
+            scratch_bytes=2 * (_fours(self.head.channels) + _fours(self.head.rank)),
+            slack=(None,),
+        )
+
+
+def _fours(length: int) -> int:
+    """What kernels fill up with zeros."""
+    return -(-length // 4) * 4
+
+
 class KernelSet(Protocol):
     """name is what the command line calls it; prelude stands in front of the definitions of
-    layers, head_header in front of those of heads, whose residuals take parameters of the C type
-    head_type."""
+    layers, head_header in front of those of heads."""
 
     name: str
     prelude: str
     head_header: str
-    head_type: str
 
     def fuses(self, layer: Layer) -> bool:
         """Whether it computes this layer, which graph/fusion.py would make of two, as well as
@@ -116,6 +156,6 @@ class KernelSet(Protocol):
         """pointers: the C expression of every tensor's first element, by tensor name."""
         ...
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
-        """The constant, and the statement that computes the residuals."""
-        ...
+    def lower_residual(self, site: HeadSite) -> LoweredResidual: ...
+
+    def lower_distance(self, site: DistanceSite) -> Lowered: ...

@@ -5,7 +5,6 @@ from snapcli.emit.heads import emit_heads
 from snapcli.emit.program import Program
 from snapcli.emit.settings import emit_stream
 from snapcli.emit.steps import (
-    DISTANCE_SCRATCH,
     DistanceStep,
     HeadStep,
     SumStep,
@@ -51,7 +50,7 @@ def monitor_pointers(program: Program) -> list[str]:
                 for buffer in program.heads[step.index].buffers
             ]
         elif isinstance(step, DistanceStep):
-            scratch = DISTANCE_SCRATCH
+            scratch = distance.SCRATCH
             lines.append(pointer("int16_t", "const ", scratch, offsets[scratch]))
             lines.append(f"    {distance.TYPE} {distance.RESULT};")
     return lines

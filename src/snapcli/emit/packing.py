@@ -15,10 +15,11 @@ from snapcli.fixedpoint import (
     ConvS8,
     FullyConnectedS8,
     HeadS8,
+    MahalanobisS8,
     Multiplier,
     OutputS8,
 )
-from snapcli.fixedpoint.requantize import INT32_MAX
+from snapcli.fixedpoint.requantize import INT32_MAX, requantize
 from snapcli.fixedpoint.residual import Standardize
 
 Words = NDArray[np.uint32]
@@ -127,24 +128,54 @@ class SnapnnFullyConnectedS8:
     range: SnapnnRange
 
 
+@dataclass(frozen=True)
+class SnapnnShift:
+    left: int
+    right: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class SnapnnRescale:
+    twice: int
+    rounding: int
+    shift: SnapnnShift
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnStandardize:
+    twice: NDArray[np.uint32]
+    rounding: NDArray[np.int32]
+    shift: SnapnnShift
+
+
 @dataclass(frozen=True, eq=False)
 class SnapnnHeadS8:
     in_channels: int
     channels: int
     components: int
     rank: int
-    before: Standardize
-    after: Standardize
+    before: SnapnnStandardize
+    after: SnapnnShift
     projector: Words
     latent: Multiplier
-    weights: Words
-    mean: Multiplier
-    xi_bias: NDArray[np.int32]
-    xi: Multiplier
-    xi_zero_point: int
+    words: Words
+    mean: SnapnnRescale
+    xi: SnapnnScale
     inverse_sigma_q9: NDArray[np.uint16]
     class_mean: NDArray[np.int8]
     class_scale: Multiplier
+
+
+@dataclass(frozen=True, eq=False)
+class SnapnnMahalanobisS8:
+    channels: int
+    rank: int
+    classes: int
+    input: SnapnnStandardize
+    whitening: Words
+    latent: SnapnnShift
+    centres: Words
 
 
 def pack_conv(layer: ConvS8) -> SnapnnConvS8 | None:
@@ -236,14 +267,104 @@ def pack_conv_add(layer: ConvAddS8) -> SnapnnConvAddS8 | None:
     return SnapnnConvAddS8(conv, add[0], conv_is_second=int(add[1]))
 
 
-def pack_head(head: HeadS8) -> SnapnnHeadS8:
-    projector = np.zeros((head.rank + head.rank % 2, head.in_channels), np.int8)
-    projector[: head.rank] = head.projector.reshape(head.rank, head.in_channels)
-    same = _same(SnapnnHeadS8, head)
+def pack_head(head: HeadS8, bounds: tuple[int, int]) -> SnapnnHeadS8 | None:
+    """bounds: the largest size of the pooled sums before the block and after it."""
+    before = _standardize(head.before, bounds[0])
+    after = _standardize(head.after, bounds[1])
+    mean = _rescale(head.mean, _reach(head.mean_weights))
+    xi = _scale(head.xi, head.xi_zero_point, _reach(head.xi_weights, head.xi_bias))
+    if before is None or after is None or mean is None or xi is None:
+        return None
+    predicted = _requantized(_reach(head.mean_weights), head.mean)
+    if predicted + _requantized(128, head.class_scale) > INT32_MAX:
+        return None
     return SnapnnHeadS8(
-        **same | {"projector": _in_turns(projector[::2], projector[1::2])},
-        weights=_in_turns(head.mean_weights, head.xi_weights),
+        in_channels=head.in_channels,
+        channels=head.channels,
+        components=head.components,
+        rank=head.rank,
+        before=before,
+        after=after.shift,
+        projector=_fours(head.projector).ravel(),
+        latent=head.latent,
+        words=_rows(head, after),
+        mean=mean,
+        xi=xi,
+        inverse_sigma_q9=head.inverse_sigma_q9,
+        class_mean=head.class_mean,
+        class_scale=head.class_scale,
     )
+
+
+def _rows(head: HeadS8, after: SnapnnStandardize) -> Words:
+    """Two rows of mean and xi at a time, and what else they need."""
+    even = -(-head.channels // 2) * 2
+
+    def padded(*parts: NDArray[Any]) -> NDArray[Any]:
+        """[rows, ...] of each part, side by side, with an even number of rows in a component."""
+        both = np.stack(parts, axis=1).reshape(head.components, head.channels, len(parts), -1)
+        ends = np.zeros((head.components, even, *both.shape[2:]), both.dtype)
+        ends[:, : head.channels] = both
+        return ends.reshape(-1, both.shape[-1])
+
+    weights = _fours(padded(head.mean_weights, head.xi_weights))
+    twice = np.tile(after.twice, head.components)
+    others = padded(head.xi_bias, twice.view(np.int32), after.rounding)
+    pairs = np.ascontiguousarray(others).view(np.uint32).reshape(len(weights), -1)
+    return np.concatenate([weights, pairs], axis=1).ravel()
+
+
+def pack_mahalanobis(head: MahalanobisS8, bound: int) -> SnapnnMahalanobisS8 | None:
+    """bound: the largest size of the pooled sums."""
+    given = _standardize(head.input, bound)
+    none = np.zeros(head.rank, np.int32)
+    latent = _standardize(Standardize(head.mantissa, none, head.shift), _reach(head.whitening))
+    if given is None or latent is None:
+        return None
+    weights = _fours(head.whitening)
+    scales = np.zeros((4 * len(weights), 2), np.uint32)
+    scales[: head.rank] = np.stack([latent.twice, latent.rounding.view(np.uint32)], axis=1)
+    centre = np.zeros((head.classes, 4 * len(weights)), np.int16)
+    centre[:, : head.rank] = head.centre
+    square = np.sum(centre.astype(np.int64) ** 2, axis=1, keepdims=True)
+    return SnapnnMahalanobisS8(
+        channels=head.channels,
+        rank=head.rank,
+        classes=head.classes,
+        input=given,
+        whitening=np.concatenate([weights, scales.reshape(len(weights), -1)], axis=1).ravel(),
+        latent=latent.shift,
+        centres=np.concatenate([centre.view(np.uint32), square.view(np.uint32)], axis=1).ravel(),
+    )
+
+
+def _reach(weights: NDArray[np.int8], bias: NDArray[np.int32] | int = 0) -> int:
+    """The largest size of a row's accumulator, with any int16 as inputs."""
+    wide = np.abs(weights.astype(np.int64)).sum(axis=1)
+    return int(np.max(32768 * wide + np.abs(np.asarray(bias, np.int64)), initial=0))
+
+
+def _requantized(bound: int, multiplier: Multiplier) -> int:
+    return int(requantize(bound, multiplier.mantissa, multiplier.shift))
+
+
+def _rescale(multiplier: Multiplier, bound: int) -> SnapnnRescale | None:
+    """For accumulators up to +-bound."""
+    mantissa, offset = np.array([multiplier.mantissa], np.int32), np.zeros(1, np.int32)
+    one = _standardize(Standardize(mantissa, offset, multiplier.shift), bound)
+    return SnapnnRescale(int(one.twice[0]), int(one.rounding[0]), one.shift) if one else None
+
+
+def _standardize(parameters: Standardize, bound: int) -> SnapnnStandardize | None:
+    """For sums up to +-bound."""
+    left, right = max(parameters.shift, 0), max(-parameters.shift, 0)
+    mantissa, offset = (a.astype(np.int64) for a in (parameters.mantissa, parameters.offset))
+    rounding = (offset << right) + ((1 << right) >> 1)
+    high = np.max(requantize(bound << left, mantissa, 0), initial=0)
+    if bound << left > INT32_MAX or high + np.abs(rounding).max(initial=0) >= INT32_MAX:
+        return None
+    shift = SnapnnShift(left, right, -int(right > 0))
+    return SnapnnStandardize((2 * mantissa).astype(np.uint32), rounding.astype(np.int32), shift)
 
 
 def _same(packed: type, plain: Any) -> dict[str, Any]:
@@ -352,14 +473,19 @@ def _quad(taps: NDArray[np.int8], bias: NDArray[np.int32], scales: NDArray[np.in
     return np.concatenate([part.reshape(-1).view(np.uint32) for part in parts])
 
 
-def _in_turns(a: NDArray[np.int8], b: NDArray[np.int8]) -> Words:
-    """Rows of two matrices [rows, inputs]: bytes a0 b0 a1 b1 of two inputs make a word.
+def _fours(weights: NDArray[np.int8]) -> Words:
+    """Rows of a matrix [rows, inputs], four at a time: of four inputs the two words of the first
+    two rows, then those of the others; a word is bytes a0 b0 a1 b1 of rows a and b. Returns
+    [four rows, words].
 
-    >>> a, b = np.array([[1, 2]], np.int8), np.array([[3, 4]], np.int8)
-    >>> [hex(word) for word in _in_turns(a, b)]  # the lowest byte comes first
-    ['0x4020301']
+    >>> weights = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.int8)
+    >>> [hex(word) for word in _fours(weights)[0]]  # the lowest byte comes first
+    ['0x5020401', '0x603', '0x80007', '0x9']
     """
-    rows, inputs = a.shape
-    padded = np.zeros((2, rows, inputs + inputs % 2), np.int8)
-    padded[:, :, :inputs] = (a, b)
-    return np.ascontiguousarray(padded.transpose(1, 2, 0)).reshape(-1).view(np.uint32)
+    rows, inputs = weights.shape
+    padded = np.zeros((-(-rows // 4) * 4, -(-inputs // 4) * 4), np.int8)
+    padded[:rows, :inputs] = weights
+    # [four rows, pair of them, one of two, four inputs, input]
+    split = padded.reshape(len(padded) // 4, 2, 2, padded.shape[1] // 4, 4)
+    turns = np.ascontiguousarray(split.transpose(0, 3, 1, 4, 2))
+    return turns.reshape(len(split), 4 * padded.shape[1]).view(np.uint32)

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from snapcli.emit.distance import lower_distance
 from snapcli.emit.energies import lower_head
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered, LoweredHead
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredHead
 from snapcli.emit.names import c_names, energy_name, head_name, table_name
 from snapcli.emit.steps import MoveStep, Step, layer_scratch, lives, order, sum_buffer
 from snapcli.graph.fusion import fuse_residuals
@@ -160,8 +159,14 @@ def _monitor_parts(
     heads = tuple(lower_head(kernels, site) for site in _sites(body, pointers))
     if body.distance is None:
         return heads, None
-    total = sum_buffer(pointers[body.distance.tensor])
-    return heads, lower_distance(body.distance.parameters, total, _answer(body, pointers))
+    name = body.distance.tensor
+    site = DistanceSite(
+        head=body.distance.parameters,
+        total=sum_buffer(pointers[name]),
+        bound=_largest_sum(body, name),
+        answer=_answer(body, pointers),
+    )
+    return heads, kernels.lower_distance(site)
 
 
 def _answer(body: Body, pointers: dict[str, str]) -> str:
@@ -182,11 +187,18 @@ def _sites(body: Body, pointers: dict[str, str]) -> list[HeadSite]:
                 energy_name(after),
                 table_name(after),
                 (sum_buffer(before), sum_buffer(after)),
+                (_largest_sum(body, tap.before), _largest_sum(body, tap.after)),
                 predicted if head.residual.class_mean.size else "0",
                 f"result->surprisal_q16[{i}]",
             )
         )
     return sites
+
+
+def _largest_sum(body: Body, name: str) -> int:
+    """The largest size of a tensor's pooled sums; deviations behind them are no larger."""
+    tensor = body.graph.tensors[name]
+    return tensor.positions * max(127 - tensor.zero_point, 128 + tensor.zero_point)
 
 
 def _movable(layers: tuple[Layer, ...], graph: Graph, lowered: dict[str, Lowered]) -> list[str]:

@@ -1,9 +1,9 @@
 """The kernel set `reference`: portable C, every operator."""
 
 from snapcli.config import REFERENCE
-from snapcli.emit.lowering import HeadSite, Lowered
+from snapcli.emit.lowering import DistanceSite, HeadSite, Lowered, LoweredResidual
 from snapcli.emit.overlap import slack
-from snapcli.emit.text import constant_bytes, struct
+from snapcli.emit.text import constant_bytes, struct, struct_type
 from snapcli.fixedpoint import ConvAddS8
 from snapcli.graph.graph import Graph, Layer
 
@@ -12,7 +12,6 @@ class Reference:
     name = REFERENCE
     prelude = ""
     head_header = "snapuq.h"
-    head_type = "struct snapuq_head_s8"
 
     def fuses(self, layer: Layer) -> bool:
         return True
@@ -34,14 +33,16 @@ class Reference:
             slack=slack(layer),
         )
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
+    def lower_residual(self, site: HeadSite) -> LoweredResidual:
         head, inverse_sigma = site.head.residual, site.inverse_sigma
         outputs = (site.scratch.name, site.u.name, inverse_sigma.name if inverse_sigma else "0")
         arguments = f"{', '.join(site.sums)},\n        {', '.join((site.predicted, *outputs))}"
-        return Lowered(
-            definitions=struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
-            call=f"snapuq_residual_s8(&{site.name}, {arguments});",
-            constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
-            scratch_bytes=site.scratch.size_bytes,
-            slack=(None, None),
+        return LoweredResidual(
+            struct_type(head),
+            struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
+            f"snapuq_residual_s8(&{site.name}, {arguments});",
+            constant_bytes(head) - head.inverse_sigma_q9.nbytes,
         )
+
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        return site.lowered("snapuq_mahalanobis_s8", site.head)

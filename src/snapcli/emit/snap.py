@@ -2,8 +2,8 @@
 
 To the fallback go operators without a kernel here (see the cases of _lower), depthwise layers of
 two or three channels or with several outputs for each of several inputs, sums whose operands
-repeat, and layers whose packed form could overflow or round otherwise (emit/packing.py): with an
-effective scale of one half or more, for example.
+repeat, and layers, heads and distances whose packed form could overflow or round otherwise
+(emit/packing.py): a layer with an effective scale of one half or more, for example.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli.config import SNAP
-from snapcli.emit.lowering import HeadSite, KernelSet, Lowered
+from snapcli.emit.lowering import DistanceSite, HeadSite, KernelSet, Lowered, LoweredResidual
 from snapcli.emit.overlap import slack
 from snapcli.emit.packing import (
     KERNEL_H_MAX,
@@ -24,10 +24,11 @@ from snapcli.emit.packing import (
     pack_depthwise,
     pack_fully_connected,
     pack_head,
+    pack_mahalanobis,
     pack_pointwise,
     spread_conv,
 )
-from snapcli.emit.text import constant_bytes, struct
+from snapcli.emit.text import constant_bytes, struct, struct_type
 from snapcli.fixedpoint import AddS8, ConvAddS8, ConvS8, FullyConnectedS8, MeanS8, PoolS8
 from snapcli.graph.graph import Graph, Layer
 
@@ -40,7 +41,6 @@ class Snap:
     name = SNAP
     prelude = '#include "snapnn.h"\n'
     head_header = "snapnn.h"
-    head_type = "struct snapnn_head_s8"
 
     def __init__(self, fallback: KernelSet) -> None:
         self.fallback = fallback
@@ -55,17 +55,24 @@ class Snap:
         lowered = _lower(layer, name, sources, pointers[layer.target], scratch)
         return lowered or self.fallback.lower(layer, graph, pointers, scratch)
 
-    def lower_residual(self, site: HeadSite) -> Lowered:
-        head, inverse_sigma = pack_head(site.head.residual), site.inverse_sigma
+    def lower_residual(self, site: HeadSite) -> LoweredResidual:
+        head, inverse_sigma = pack_head(site.head.residual, site.bounds), site.inverse_sigma
+        if head is None:
+            return self.fallback.lower_residual(site)
         outputs = (site.scratch.name, site.u.name, inverse_sigma.name if inverse_sigma else "0")
         arguments = f"{', '.join(site.sums)},\n        {', '.join((site.predicted, *outputs))}"
-        return Lowered(
-            definitions=struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
-            call=f"snapnn_residual_s8(&{site.name}, {arguments});",
-            constant_bytes=constant_bytes(head) - head.inverse_sigma_q9.nbytes,
-            scratch_bytes=site.scratch.size_bytes,
-            slack=(None, None),
+        return LoweredResidual(
+            struct_type(head),
+            struct(head, site.name, {"inverse_sigma_q9": site.table}, static=False),
+            f"snapnn_residual_s8(&{site.name}, {arguments});",
+            constant_bytes(head) - head.inverse_sigma_q9.nbytes,
         )
+
+    def lower_distance(self, site: DistanceSite) -> Lowered:
+        packed = pack_mahalanobis(site.head, site.bound)
+        if packed is None:
+            return self.fallback.lower_distance(site)
+        return site.lowered("snapnn_mahalanobis_s8", packed)
 
 
 def _lower(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from snapcli.emit.distance import SCRATCH
 from snapcli.emit.lowering import Lowered, LoweredHead
 from snapcli.fixedpoint import ConvAddS8, ConvS8
 from snapcli.graph.graph import Graph, Layer
@@ -73,7 +74,6 @@ class DistanceStep:
 
 
 Step = LayerStep | MoveStep | SumStep | HeadStep | DistanceStep
-DISTANCE_SCRATCH = "distance_scratch"
 # No tensor has a space in its name.
 END_SCRATCH = "end scratch"
 
@@ -241,8 +241,8 @@ def lives(
             monitor.add(name)
         elif isinstance(step, DistanceStep):
             assert distance is not None
-            create(DISTANCE_SCRATCH, distance.scratch_bytes, i)
-            monitor.add(DISTANCE_SCRATCH)
+            create(SCRATCH, distance.scratch_bytes, i)
+            monitor.add(SCRATCH)
             dies[sum_buffer(step.tensor)] = i
             dies[place[step.logits]] = i
         else:
