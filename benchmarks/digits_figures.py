@@ -93,7 +93,9 @@ FIGURES = [
     Figure("  gain, per cell", _gain("per_cell"), "+.3f", ">= 0", lambda v: v >= 0),
     Figure("  gain, clean", _gain("clean"), "+.3f", ">= -0.005", lambda v: v >= -0.005),
     *(
-        Figure(f"AUROC of foreign inputs, {name}, F", _ood(name), ".3f", ">= 0.95", lambda v: v >= 0.95)
+        Figure(
+            f"AUROC of foreign inputs, {name}, F", _ood(name), ".3f", ">= 0.95", lambda v: v >= 0.95
+        )
         for name in ("photos", "photos-matched", "letters")
     ),
     Figure(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from snapcli import console
 from snapcli.cli.interrupt import resumable
-from snapcli.cli.render import figure, percent, size, within
+from snapcli.cli.render import figure, idle_heads, percent, size, within
 from snapcli.config import Recipe
 from snapcli.errors import ConfigError, UsageError
 from snapcli.progress import OnProgress
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
+    from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.pipeline import pipeline
@@ -41,7 +42,7 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
     if json:
         console.print_json(report)
     else:
-        _table(report, str(runs_dir / run.name))
+        _table(report, str(runs_dir / run.name), origin_of(run).without_heads)
 
 
 @contextmanager
@@ -60,10 +61,12 @@ def _program() -> str:
     return own.name if ours else shlex.quote(str(own))
 
 
-def _table(report: "PipelineReport", folder: str) -> None:
+def _table(report: "PipelineReport", folder: str, without_heads: str) -> None:
+    """without_heads: the command that calibrates so."""
     drift, detection, bench = report.quantize.drift, report.quantize.detection, report.bench
     snap, plain = detection.errors["U"], detection.errors["max-probability"]
     rows = [
+        *idle_heads(report.quantize, without_heads),
         (
             "accuracy, float / int8",
             f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",

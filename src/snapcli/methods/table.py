@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NewType
 
-from snapcli.config import HEADS, MAHALANOBIS, MAPS, MAPS_WITHOUT_TAPS, CalibrateOptions
+from snapcli.config import HEADS, MAHALANOBIS, MAPS, CalibrateOptions
 from snapcli.errors import UsageError, suggestion
 from snapcli.methods import forms
 from snapcli.methods.logits import Entropy, FreeEnergy, MaxProbability, OdinLite, Temperature
@@ -139,7 +139,7 @@ def _snap(
 
     def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         chosen = options(calibration)
-        if not network.has_heads and chosen.map not in MAPS_WITHOUT_TAPS:
+        if not network.has_heads and chosen.reads_heads:
             return _NO_TAPS
         if chosen.third == MAHALANOBIS and not network.shows_activations:
             return _LINK

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from snapcli.config import FLOAT, MAPS_WITHOUT_TAPS, SOURCES, CalibrateOptions, Recipe
+from snapcli.config import FLOAT, SOURCES, CalibrateOptions, Recipe
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.user.finished import load_given
 from snapcli.monitor.body import MODEL_FILE, read_graph
@@ -55,7 +55,7 @@ class Origin(ABC):
     def without_heads(self) -> str:
         """The command that calibrates the run again, without its heads."""
         # What is not given comes from the recipe, whose map may be one that reads them.
-        other_map = "" if self.recipe.calibrate.map in MAPS_WITHOUT_TAPS else " --map auto"
+        other_map = " --map auto" if self.recipe.calibrate.reads_heads else ""
         return f"{self.run.remedy('calibrate')} --taps none{other_map}"
 
     @property

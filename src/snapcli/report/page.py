@@ -317,7 +317,8 @@ def _device(contents: Contents) -> str:
         view = StreamView(frames, lower=nan, events=(), segments=report.segments)
         words = (
             f"As {report.part} answered: {report.bit_exact:,} of {frames:,} frames bit for "
-            f"bit as the integer reference, {percent(report.abstained / frames)} refused."
+            f"bit as the integer reference, {percent(report.abstained / frames)} refused, "
+            f"{percent(report.foreign / frames)} called foreign."
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         parts.append(_figure(picture, f"Played through {target}", words, wide=True))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from snapcli.errors import ArtifactError
 from snapcli.origin.origin import origin_of
 from snapcli.results.attach import attach_report
 from snapcli.results.bench import bench_report
@@ -39,33 +40,52 @@ class Heads:
 
 @dataclass(frozen=True)
 class ShowReport:
-    """heads: None unless the stage that fits them for a device is up to date."""
+    """heads: None unless the stage that fits them for a device is up to date. notes: on results
+    that are there but cannot be read, as those of another version of snap."""
 
     run: str
     heads: Heads | None
     root: str
     states: tuple[StageState, ...]
     figures: tuple[Figure, ...]
+    notes: tuple[str, ...]
     next_command: str | None
 
 
 def show(run: Run) -> ShowReport:
     states = run.states()
-    every = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    done = [s.stage for s in states if s.status == "done"]
+    every: list[Figure] = []
+    notes = []
+    for stage in done:
+        try:
+            every += _figures(run, stage)
+        except ArtifactError as error:
+            notes.append(f"no figures of {stage}: {error.message}. Run: {run.remedy(stage)}")
     # Without labels nobody knows accuracy and errors.
     figures = every if origin_of(run).has_float else [f for f in every if f.value is not None]
     command = run.next_command()
     if command and command.startswith("snap bench") and _only_boards(states):
         command += " --port PORT"
-    return ShowReport(run.name, _heads(run, states), str(run.root), states, tuple(figures), command)
+    return ShowReport(
+        run=run.name,
+        heads=_heads(run, done),
+        root=str(run.root),
+        states=states,
+        figures=tuple(figures),
+        notes=tuple(notes),
+        next_command=command,
+    )
 
 
-def _heads(run: Run, states: tuple[StageState, ...]) -> Heads | None:
+def _heads(run: Run, done: list[str]) -> Heads | None:
     """As they are on a device."""
-    stage = origin_of(run).integer_stage
-    if not any(s.stage == stage and s.status == "done" for s in states):
+    if origin_of(run).integer_stage not in done:
         return None
-    found = integer_figures(run).heads
+    try:
+        found = integer_figures(run).heads
+    except ArtifactError:
+        return None
     return Heads(found.present, found.idle, origin_of(run).without_heads if found.idle else None)
 
 
