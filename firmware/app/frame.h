@@ -38,7 +38,7 @@ enum app_error {
     APP_ERROR_BAUD = 9
 };
 
-#define APP_PROTOCOL_VERSION 2
+#define APP_PROTOCOL_VERSION 3
 #define APP_HEADER_BYTES 6
 #define APP_CRC_BYTES 4
 #define APP_PAYLOAD_LIMIT 32768u

@@ -14,9 +14,14 @@
 #define FLAG_EMULATOR 1u
 #define FLAG_HEADS 2u
 #define FLAG_DAMAGED 4u
+#ifdef SNAP_MODEL_WITHOUT_HEADS
+#define HAS_MONITOR 0
+#else
+#define HAS_MONITOR 1
+#endif
 
 #define HELLO_BYTES (56 + sizeof PORT_TARGET_NAME - 1)
-#define PROFILE_BYTES (32 + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
+#define PROFILE_BYTES (40 + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
 #define ANSWER_BYTES (HELLO_BYTES > PROFILE_BYTES ? HELLO_BYTES : PROFILE_BYTES)
 #define STATE_BYTES 8u
 
@@ -43,7 +48,7 @@ static uint32_t number_at(const uint8_t *bytes)
 static void put_hello(void)
 {
     const uint32_t flags = (port_board.emulator ? FLAG_EMULATOR : 0) |
-                           (SNAP_MODEL_TAPS ? FLAG_HEADS : 0) |
+                           (HAS_MONITOR ? FLAG_HEADS : 0) |
                            (app_image_damaged() ? FLAG_DAMAGED : 0);
     app_frame_put(&answer, APP_PROTOCOL_VERSION, 2);
     app_frame_put(&answer, flags, 2);
@@ -70,6 +75,8 @@ static void put_result(uint64_t count)
     app_frame_put(&answer, (uint32_t)result.abstain, 4);
     app_frame_put(&answer, result.score_q16, 4);
     app_frame_put(&answer, result.uncertainty_q16, 4);
+    app_frame_put(&answer, (uint32_t)result.foreign, 4);
+    app_frame_put(&answer, result.foreign_q16, 4);
     app_frame_put(&answer, count, 8);
     app_frame_put(&answer, (uint32_t)stream.rate_q24, 4);
     app_frame_put(&answer, (uint32_t)stream.threshold_q24, 4);

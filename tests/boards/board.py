@@ -45,6 +45,8 @@ class Inference:
     abstain: int
     score_q16: int
     uncertainty_q16: int
+    foreign: int
+    foreign_q16: int
     surprisal_q16: tuple[int, ...]
     logits: tuple[int, ...]
     count: int
@@ -115,12 +117,14 @@ class Commands(Board):
         return answer
 
     def infer(self, image: np.ndarray) -> Inference:
-        layout = f"<iIIi{len(TAPS)}I{CLASSES}b3xI"
+        layout = f"<iIIiIi{len(TAPS)}I{CLASSES}b3xI"
         answer = self.ask(b"i" + image.tobytes(), struct.calcsize(layout))
         predicted, score, uncertainty, abstain, *rest = struct.unpack(layout, answer)
+        foreign_q16, foreign, *rest = rest
         taps = len(TAPS)
         surprisal, logits, count = tuple(rest[:taps]), tuple(rest[taps:-1]), rest[-1]
-        return Inference(predicted, abstain, score, uncertainty, surprisal, logits, count)
+        decided = (predicted, abstain, score, uncertainty, foreign, foreign_q16)
+        return Inference(*decided, surprisal, logits, count)
 
     def replace_settings(self, data: bytes, page: int = 0) -> bool:
         return self.ask(b"w" + struct.pack("<BH", page, len(data)) + data, 1) == b"\x01"

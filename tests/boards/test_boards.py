@@ -84,6 +84,8 @@ def test_inferences_are_those_of_the_integer_reference(board):
         assert found.abstain == expected.abstain[index]
         assert found.score_q16 == expected.score_q16[index]
         assert found.uncertainty_q16 == expected.uncertainty_q16[index]
+        assert found.foreign == expected.foreign[index]
+        assert found.foreign_q16 == expected.foreign_q16[index]
         assert list(found.surprisal_q16) == expected.surprisal_q16[index].tolist()
         assert list(found.logits) == expected.logits[index].tolist()
 

@@ -595,7 +595,7 @@ def fake_device(script: Callable[[Frame], bytes]) -> Iterator[str]:
 
 
 def hello(frame: Frame, model_id: str, target: str = "qemu-m4") -> bytes:
-    numbers = (2, 2, 256, 10, 2, 9, 1, 0, 1, 80_000_000, 5120, 0, 0, 0)
+    numbers = (3, 2, 256, 10, 2, 9, 1, 0, 1, 80_000_000, 5120, 0, 0, 0)
     fixed = struct.pack("<HHIHHHBBIIIIII16s", *numbers, model_id.encode())
     return encode(Frame(Type.HELLO | 0x80, frame.sequence, fixed + target.encode()))
 
@@ -655,7 +655,7 @@ def half_way(frame: Frame, model_id: str) -> bytes:
             "arrive damaged",
         ),
         (
-            lambda frame, model_id: encode(Frame(0x81, frame.sequence, b"\x02\x00")),
+            lambda frame, model_id: encode(Frame(0x81, frame.sequence, b"\x03\x00")),
             DEVICE,
             "of the wrong form",
         ),

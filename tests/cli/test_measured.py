@@ -23,7 +23,7 @@ def test_a_board_has_time_and_says_what_is_missing(capsys: pytest.CaptureFixture
         *("stem CONV_2D", "backbone", "60.0 %", "3.00", "All 4 runs took the same cycles."),
     ):
         assert part in shown, part
-    assert "without heads" not in shown
+    assert "without monitor" not in shown
 
 
 def test_energy_and_its_doubts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,7 @@ def test_an_emulator_is_never_told_in_time(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> None:
     played = StreamReport(
-        schema=1,
+        schema=2,
         run="digits-001",
         target="small-mcu",
         part="STM32L432KC",
@@ -100,6 +100,7 @@ def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> 
         bit_exact=400,
         resumed_at=200,
         abstained=60,
+        foreign=30,
         budget=0.1,
         repeats=3,
         restarts=1,
@@ -107,9 +108,9 @@ def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> 
         counter="cycles",
         timing=report().timing,
         segments=(
-            SegmentReport("clean", "clean", 0, 0, 200, 10),
-            SegmentReport("corrupted", "noise", 2, 200, 100, 20),
-            SegmentReport("corrupted", "blur", 2, 300, 100, 30),
+            SegmentReport("clean", "clean", 0, 0, 200, 10, 2),
+            SegmentReport("corrupted", "noise", 2, 200, 100, 20, 3),
+            SegmentReport("corrupted", "blur", 2, 300, 100, 30, 25),
         ),
     )
     measured.stream(played, ["a.npz", "a.json"])
@@ -117,6 +118,14 @@ def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> 
     for part in (
         *("400 of 400 frames", "15.0 %, budget 10.0 %", "first 400 frames"),
         *("went on from frame", "20.0", "3 requests sent again, 1 restart of the device"),
-        *("corrupted, severity 2", "25.0 %", "5.0 %", "Stored: a.npz, a.json"),
+        *(
+            "corrupted, severity 2",
+            "25.0 %",
+            "5.0 %",
+            "7.5 %",
+            "14.0 %",
+            "1.0 %",
+            "Stored: a.npz, a.json",
+        ),
     ):
         assert part in shown, part

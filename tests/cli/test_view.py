@@ -21,6 +21,8 @@ SEEN = MonitorFrame(
     abstain=False,
     score_q16=70_000,
     uncertainty_q16=16_384,  # 0.25
+    foreign=False,
+    foreign_q16=32_768,  # 0.5
     rate_q24=1 << 21,  # 0.125
     threshold_q24=1 << 23,  # 0.5
     count=2_000_000,
@@ -29,7 +31,9 @@ SEEN = MonitorFrame(
 
 def watched(budget: float | None = None) -> MonitorSession:
     nothing: Iterator[MonitorFrame] = iter(())
-    return MonitorSession("digits-001", "qemu-m4", "QEMU", "instructions", budget, 7400, nothing)
+    return MonitorSession(
+        "digits-001", "qemu-m4", "QEMU", "instructions", budget, 49_152, 7400, nothing
+    )
 
 
 def frames(count: int, every: int = 4, per_s: float = 20.0) -> list[MonitorFrame]:
@@ -40,6 +44,7 @@ def frames(count: int, every: int = 4, per_s: float = 20.0) -> list[MonitorFrame
             frame=i,
             time_s=1000 + i / per_s,
             abstain=i % every == 0,
+            foreign=i % 50 == 0,
             uncertainty_q16=50_000 if i % every == 0 else 10_000,
         )
         for i in range(count)

@@ -11,6 +11,7 @@ import pytest
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.page import page
 from tests.unit.report.example import METHODS, NOT_RUN, example
+from tests.unit.report.figures import figures, heads
 from tests.unit.stages.board_report import report as bench_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (dev)")
@@ -47,6 +48,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         dataset="digits",
         missing={"cost": "cost is not there yet. Run: snap cost"},
         evaluation=example(),
+        figures=figures(heads(idle=True)),
+        without_heads="snap calibrate --run " + 40 * "long-" + "name --taps none",
         benches={"small-mcu": bench_report()},
         made=[
             StageRecord(

@@ -63,7 +63,8 @@ def test_a_reset_half_way_changes_nothing(workspace: Workspace, disturbed: dict[
     frames = next(plan.frames())
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     expected = monitor.replay(monitor.run(tensor.quantize(frames.x[:FRAMES])))
-    for name in ("predicted", "score_q16", "uncertainty_q16", "abstain", "surprisal_q16", "logits"):
+    decided = ("predicted", "uncertainty_q16", "abstain", "foreign_q16", "foreign")
+    for name in (*decided, "score_q16", "surprisal_q16", "logits"):
         np.testing.assert_array_equal(found[name], getattr(expected, name), name)
     np.testing.assert_array_equal(found["label"], frames.y[:FRAMES])
     assert np.all(np.diff(found["time_s"]) > 0)
@@ -136,6 +137,7 @@ def test_monitor_records_what_it_shows(workspace: Workspace, tmp_path: Path) -> 
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     expected = monitor.run(tensor.quantize(frames.x[:30]))
     assert [line["uncertainty_q16"] for line in lines] == expected.uncertainty_q16.tolist()
+    assert [line["foreign_q16"] for line in lines] == expected.foreign_q16.tolist()
     assert [line["predicted"] for line in lines] == expected.predicted.tolist()
     before = record.read_bytes()
     outcome = workspace.snap("monitor", *arguments)

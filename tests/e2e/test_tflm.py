@@ -23,16 +23,16 @@ from snapcli.config import MEAN, Recipe, dump_recipe
 from snapcli.emit.tflm import OutputRow, emit_tflm
 from snapcli.emit.tflm_folder import resolver_methods
 from snapcli.errors import ArtifactError, ConfigError
-from snapcli.fixedpoint import Budget, mahalanobis_s8
+from snapcli.fixedpoint import Budget
 from snapcli.graph import read_tflite
 from snapcli.graph.extra_outputs import outputs_of, with_outputs
 from snapcli.graph.foreign import classifier
 from snapcli.graph.schema import OPERATORS
 from snapcli.heads.quantize import quantize_head
-from snapcli.monitor.body import MODEL_FILE, Body, RawScores, TapTensors, save_body
+from snapcli.monitor.body import MODEL_FILE, Body, TapTensors, save_body
 from snapcli.monitor.decision import decision_to_dict, plain_decision
 from snapcli.monitor.monitor import CALIBRATION_FILE, DeviceScores, Monitor
-from snapcli.monitor.pooled import pooled_sums
+from snapcli.monitor.pooled import Pooled, pooled_sums
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, create_run, open_run, write_json
 from snapcli.stages.export_tflm import TflmReport, export_tflm, write_tflm
@@ -127,7 +127,7 @@ def flatbuffer_of(folder: Path) -> bytes:
 
 
 def run_adapter(folder: Path, tensors: list[NDArray], build: Path) -> NDArray[np.int64]:
-    """A row per sample: class, S, U, decision, surprisals, logits."""
+    """A row per sample: class, S, U, F, both decisions, surprisals, logits."""
     for tool in (toolchain.CC, "g++"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
@@ -155,7 +155,8 @@ def call(*command: str, cwd: Path | None = None) -> str:
 
 def table(scores: DeviceScores) -> NDArray[np.int64]:
     """As run_adapter answers."""
-    columns = (scores.predicted, scores.score_q16, scores.uncertainty_q16, scores.abstain)
+    measures = (scores.score_q16, scores.uncertainty_q16, scores.foreign_q16)
+    columns = (scores.predicted, *measures, scores.abstain, scores.foreign)
     parts = [np.stack(columns, axis=1), scores.surprisal_q16, scores.logits]
     return np.concatenate([np.asarray(p, np.int64) for p in parts], axis=1)
 
@@ -167,12 +168,7 @@ def reference_on(monitor: Monitor, tensors: Tensors) -> DeviceScores:
         name: pooled_sums(body.graph.tensors[name], tensors[name], body.statistics)
         for name in body.tapped
     }
-    logits = tensors[body.logits_tensor]
-    surprisal = [body.surprisal_q16(i, sums, logits) for i in range(len(body.taps))]
-    distance = np.zeros(len(logits), np.uint32)
-    if body.distance:
-        distance = mahalanobis_s8(body.distance, sums[body.taps[-1].after])
-    return monitor.decide(RawScores(np.stack(surprisal, axis=-1), logits, distance))
+    return monitor.decide(body.score(Pooled(sums, tensors[body.logits_tensor])))
 
 
 def assert_equal_bit_for_bit(exported: Exported, x: NDArray[np.int8], build: Path) -> float:

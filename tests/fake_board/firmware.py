@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from snapcli.device.frame import Decoder, Frame, encode
-from snapcli.device.messages import Type
+from snapcli.device.messages import PROTOCOL_VERSION, Type
 
 REPLY = 0x80
 
@@ -20,7 +20,8 @@ def firmware(
     """Gives the path of its port. mismatch: the golden vector at which its self-test fails."""
     computed = linked_crc if computed_crc is None else computed_crc
     hello = struct.pack(
-        "<HHIHHHBBIIIIII", 2, 2, 64, 10, 2, 9, 1, 0, 1, 80_000_000, 4096, linked_crc, 0, 0
+        "<HHIHHHBBIIIIII",
+        *(PROTOCOL_VERSION, 2, 64, 10, 2, 9, 1, 0, 1, 80_000_000, 4096, linked_crc, 0, 0),
     )
     answers = {
         Type.HELLO: hello + model_id.encode() + b"small-mcu",

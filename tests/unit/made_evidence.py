@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from snapcli.data.evaluation import Key
 from snapcli.data.streams import FOREIGN, Segment
 from snapcli.judging.evidence import Evidence, StreamEvidence
+from snapcli.methods import method
 from snapcli.methods.method import FEATURES, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
 from snapcli.methods.shaped_features import LastLayer
 
@@ -39,6 +40,7 @@ def made_batch(y: NDArray[np.int64], shift: float, seed: int) -> Batch:
         FEATURES: hidden,
         SURPRISAL: surprisal,
         UNCERTAINTY: uncertainty,
+        method.FOREIGN: 1 - 1 / (1 + surprisal.mean(axis=1)),
         TAPS[0]: early,
         TAPS[1]: late,
     }

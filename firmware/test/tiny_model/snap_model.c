@@ -45,7 +45,7 @@ static uint32_t sum_of(const uint8_t *bytes)
 const struct snap_model_settings snap_model_settings = {
     .magic = 0x53504E53, /* SNPS */
     .bytes = sizeof snap_model_settings,
-    .check = 0x5AF6BFFF,
+    .check = 0x67483C64,
     .replaces = 0,
     .model_id = {0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF},
     .layout = 0x796E6974,
@@ -57,6 +57,7 @@ const struct snap_model_settings snap_model_settings = {
     .b0_q16 = 0,
     .b1_q16 = ONE_Q16,
     .b2_q16 = 0,
+    .foreign_threshold_q16 = 60000,
 };
 
 static int32_t unit_q24(int32_t value)
@@ -105,6 +106,8 @@ static void judge(uint32_t sum, const struct snap_model_settings *settings,
     const int64_t u = settings->b0_q16 + (((int64_t)settings->b1_q16 * result->score_q16) >> 16);
     result->uncertainty_q16 = u < 0 ? 0 : u > ONE_Q16 ? ONE_Q16 : (uint32_t)u;
     result->abstain = result->uncertainty_q16 >= settings->threshold_q16;
+    result->foreign_q16 = ONE_Q16 - result->uncertainty_q16;
+    result->foreign = result->foreign_q16 >= settings->foreign_threshold_q16;
 }
 
 #endif

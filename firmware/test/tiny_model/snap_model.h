@@ -4,8 +4,8 @@
  * application around it. tests/unit/firmware/tiny_model.py computes the same.
  *
  * With s the sum of the input's bytes (0..255 each): class s mod 10, its logit 60, the others
- * -10 k; surprisals 16 s and 65536 - 16 s; U = b0 + b1 S between 0 and 1. The input lies in the
- * middle of the arena, and a run overwrites all of it.
+ * -10 k; surprisals 16 s and 65536 - 16 s; U = b0 + b1 S between 0 and 1, F = 65536 - U. The
+ * input lies in the middle of the arena, and a run overwrites all of it.
  */
 #ifndef SNAP_MODEL_H
 #define SNAP_MODEL_H
@@ -39,6 +39,8 @@ struct snap_model_result {
     int32_t predicted;
     uint32_t score_q16, uncertainty_q16;
     int32_t abstain;
+    uint32_t foreign_q16;
+    int32_t foreign;
     uint32_t surprisal_q16[SNAP_MODEL_TAPS > 0 ? SNAP_MODEL_TAPS : 1];
     int8_t logits[SNAP_MODEL_CLASSES];
 };
@@ -54,6 +56,7 @@ struct snap_model_settings {
     uint32_t alpha_q16;
     uint32_t weight_q16[2];
     int32_t b0_q16, b1_q16, b2_q16;
+    uint32_t foreign_threshold_q16;
 };
 
 #ifndef SNAP_MODEL_WITHOUT_HEADS

@@ -91,6 +91,7 @@ def attach(
     """Give a finished model heads, a map and a threshold, into a new run."""
     from dataclasses import replace
 
+    from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.attach import attach as stage
@@ -120,7 +121,7 @@ def attach(
     place = new_run(runs_dir, run_prefix(str(model)))
     with place as run, console.progress("attach") as on_progress:
         report = stage(run, recipe, cmsis_nn, on_progress)
-    console.print_json(report) if json else show(report)
+    console.print_json(report) if json else show(report, origin_of(run).without_heads)
 
 
 def _placed(name: str) -> str:
@@ -135,14 +136,15 @@ def _shipped(report: "AttachReport") -> str:
     return f"converted to int8, {percent(report.float_agreement)} of dev answers as in float"
 
 
-def show(report: "AttachReport") -> None:
+def show(report: "AttachReport", without_heads: str) -> None:
+    """without_heads: the command that calibrates so."""
     notes(report.notes)
     calibrated = report.calibrate
     labelled = report.labelled
     split = report.examples
     counted = "instructions" if report.cost_is_measured else "operations (estimated)"
     rows = [
-        *idle_heads(calibrated),
+        *idle_heads(calibrated, without_heads),
         ("model", f"{report.model}, {size(report.model_bytes)}, {report.macs:,} MAC"),
         (
             "ships",
@@ -156,12 +158,12 @@ def show(report: "AttachReport") -> None:
         ),
         ("accuracy, clean test", percent(report.accuracy)),
         *by_severity(calibrated.accuracy_by_severity, labelled),
-        ("taps", f"{', '.join(report.taps) or 'no heads'}: {report.taps_reason}"),
+        ("taps", f"{', '.join(report.taps) or 'none'}: {report.taps_reason}"),
         (
-            "heads add about",
+            "the monitor adds about",
             f"{size(report.flash_bytes)} flash, {percent(report.overhead)} {counted}",
         ),
-        ("E[e] on clean dev, 1 fits", per_tap(report.mean_surprisal)),
+        *([("E[e] on clean dev, 1 fits", per_tap(report.mean_surprisal))] if report.taps else []),
         ("map", f"{map(calibrated.map)}. {calibrated.map_reason}"),
         ("heads", heads(calibrated)),
         ("threshold", f"{threshold(calibrated.threshold)} (by {calibrated.threshold_rule})"),

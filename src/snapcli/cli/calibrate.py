@@ -29,6 +29,7 @@ from snapcli.config import CalibrateOptions, override
 from snapcli.errors import UsageError
 
 if TYPE_CHECKING:
+    from snapcli.origin.origin import Origin
     from snapcli.results.calibrate import CalibrateReport
     from snapcli.stages.push import PushReport
 
@@ -36,6 +37,8 @@ EXAMPLES = (
     "snap calibrate",
     "snap calibrate --map gated --target 0.95",
     "snap calibrate --map gated-taps --third energy",
+    "snap calibrate --map evidence --hidden 16",
+    "snap calibrate --taps none --no-class-offsets",
     "snap calibrate --threshold risk --target 0.02",
     "snap calibrate --controller --budget 0.1",
     "snap calibrate --target 0.95 --push --port /dev/ttyACM0",
@@ -98,24 +101,24 @@ def calibrate(
     receiver = find_receiver(port) if push else None
     with console.progress("calibrate") as on_progress:
         report = stage(chosen, options, on_progress)
-    numbers = "float" if origin_of(chosen).has_float else "int8"
+    origin = origin_of(chosen)
     if receiver is None:
-        console.print_json(report) if json else show(report, numbers)
+        console.print_json(report) if json else show(report, origin)
         return
     with console.progress("push") as on_progress:
         pushed = push_stage(chosen, receiver, on_progress)
     if json:
         console.print_json({"calibrate": report, "push": pushed})
     else:
-        show(report, numbers)
+        show(report, origin)
         show_push(pushed)
 
 
-def show(report: "CalibrateReport", numbers: str = "float") -> None:
-    """numbers: what the figures are of, the float model or int8."""
+def show(report: "CalibrateReport", origin: "Origin") -> None:
+    numbers = "float" if origin.has_float else "int8"
     labelled = not math.isnan(report.test_accuracy)
     rows = [
-        *idle_heads(report),
+        *idle_heads(report, origin.without_heads),
         ("accuracy", percent(report.test_accuracy)),
         *by_severity(report.accuracy_by_severity, labelled),
         ("temperature", figure(report.temperature)),

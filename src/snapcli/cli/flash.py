@@ -95,7 +95,7 @@ def show(report: "FlashReport") -> None:
     ]
     console.table(
         f"flash: {report.run} for {report.target} ({report.part})",
-        ("", "with heads", "without", "limit"),
+        ("", "with monitor", "without", "limit"),
         rows,
     )
     if report.flasher:
@@ -120,7 +120,7 @@ def show_library(report: "FlashReport") -> None:
     with_, without = report.size, report.size_without_heads
     console.table(
         f"library: {report.run} for {report.target}, linked without a port",
-        ("", "with heads", "without"),
+        ("", "with monitor", "without"),
         [
             ("flash", size(with_.flash_bytes), size(without.flash_bytes)),
             ("RAM without stack", size(with_.ram_bytes), size(without.ram_bytes)),

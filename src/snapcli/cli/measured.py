@@ -89,6 +89,8 @@ def _times(report: "BenchReport") -> list[tuple[str, str]]:
     ranks = " / ".join(timing.percentiles)
     rows = [
         ("bit-exact", f"{report.bit_exact:,} of {report.inputs:,}"),
+        ("abstained", percent(report.abstained / report.inputs)),
+        ("called foreign", percent(report.foreign / report.inputs)),
         (f"{unit}, mean", f"{timing.mean:,.0f} (deviation {timing.deviation:,.0f})"),
         (f"{unit}, min - max", f"{timing.minimum:,.0f} - {timing.maximum:,.0f}"),
         (f"percentiles {ranks}", " / ".join(f"{v:,.0f}" for v in timing.percentiles.values())),
@@ -104,8 +106,8 @@ def _times(report: "BenchReport") -> list[tuple[str, str]]:
         ]
     if report.timing_without_heads and report.heads_overhead is not None:
         plain = report.timing_without_heads.mean
-        rows.append((f"{unit} without heads", f"{plain:,.0f}"))
-        rows.append(("overhead of the heads", f"{100 * report.heads_overhead:.2f} %"))
+        rows.append((f"{unit} without monitor", f"{plain:,.0f}"))
+        rows.append(("overhead of the monitor", f"{100 * report.heads_overhead:.2f} %"))
     return rows
 
 
@@ -115,12 +117,12 @@ def _memory(report: "BenchReport") -> list[tuple[str, str]]:
         (
             "flash",
             f"{within(whole.flash_bytes, report.flash_limit_bytes)}, "
-            f"heads {size(whole.flash_bytes - plain.flash_bytes)}",
+            f"monitor {size(whole.flash_bytes - plain.flash_bytes)}",
         ),
         (
             "RAM, reserved stack included",
             f"{within(whole.ram_bytes, report.ram_limit_bytes)}, "
-            f"heads {size(whole.ram_bytes - plain.ram_bytes)}",
+            f"monitor {size(whole.ram_bytes - plain.ram_bytes)}",
         ),
     ]
     if stack.reserved_bytes:
@@ -183,6 +185,7 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
     rows = [
         ("bit-exact", f"{report.bit_exact:,} of {report.frames:,} frames"),
         ("abstained", _abstained(report)),
+        ("called foreign", percent(report.foreign / report.frames)),
         (
             f"{report.counter}, mean",
             f"{report.timing.mean:,.0f} (deviation {report.timing.deviation:,.0f})",
@@ -201,10 +204,10 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
     )
     console.table(
         "what was refused",
-        ("frames", "kind", "abstained", ""),
+        ("frames", "kind", "abstained", "", "foreign", ""),
         [
-            (f"{frames:,}", kind, percent(abstained / frames), bar(abstained / frames, _BAR))
-            for kind, (frames, abstained) in _by_kind(report.segments).items()
+            (f"{frames:,}", kind, *_drawn(abstained / frames), *_drawn(foreign / frames))
+            for kind, (frames, abstained, foreign) in _by_kind(report.segments).items()
         ],
     )
     console.say(f"Stored: {', '.join(stored)}")
@@ -215,11 +218,20 @@ def _abstained(report: "StreamReport") -> str:
     return f"{told}, budget {percent(report.budget)}" if report.budget is not None else told
 
 
-def _by_kind(segments: "Iterable[SegmentReport]") -> dict[str, tuple[int, int]]:
-    """Frames and abstentions, over all conditions of a kind and severity."""
-    counts: dict[str, tuple[int, int]] = {}
+def _drawn(share: float) -> tuple[str, str]:
+    return percent(share), bar(share, _BAR)
+
+
+def _by_kind(segments: "Iterable[SegmentReport]") -> dict[str, tuple[int, int, int]]:
+    """Frames, abstentions and what was called foreign, over all conditions of a kind and
+    severity."""
+    counts: dict[str, tuple[int, int, int]] = {}
     for segment in segments:
         kind = f"{segment.kind}, severity {segment.severity}" if segment.severity else segment.kind
-        frames, abstained = counts.get(kind, (0, 0))
-        counts[kind] = (frames + segment.frames, abstained + segment.abstained)
+        frames, abstained, foreign = counts.get(kind, (0, 0, 0))
+        counts[kind] = (
+            frames + segment.frames,
+            abstained + segment.abstained,
+            foreign + segment.foreign,
+        )
     return counts

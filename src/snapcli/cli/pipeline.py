@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from snapcli import console
 from snapcli.cli.interrupt import resumable
-from snapcli.cli.render import figure, percent, size, within
+from snapcli.cli.render import figure, idle_heads, percent, size, within
 from snapcli.config import Recipe
 from snapcli.errors import ConfigError, UsageError
 from snapcli.progress import OnProgress
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
+    from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_prefix
     from snapcli.runs import new_run
     from snapcli.stages.pipeline import pipeline
@@ -41,7 +42,7 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
     if json:
         console.print_json(report)
     else:
-        _table(report, str(runs_dir / run.name))
+        _table(report, str(runs_dir / run.name), origin_of(run).without_heads)
 
 
 @contextmanager
@@ -60,10 +61,12 @@ def _program() -> str:
     return own.name if ours else shlex.quote(str(own))
 
 
-def _table(report: "PipelineReport", folder: str) -> None:
+def _table(report: "PipelineReport", folder: str, without_heads: str) -> None:
+    """without_heads: the command that calibrates so."""
     drift, detection, bench = report.quantize.drift, report.quantize.detection, report.bench
     snap, plain = detection.errors["U"], detection.errors["max-probability"]
     rows = [
+        *idle_heads(report.quantize, without_heads),
         (
             "accuracy, float / int8",
             f"{percent(drift.float_accuracy)} / {percent(drift.int8_accuracy)}",
@@ -79,9 +82,9 @@ def _table(report: "PipelineReport", folder: str) -> None:
             (f"AUROC of errors, {title}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
         )
     for name, scores in detection.ood.items():
-        ours, theirs = scores["U"].auroc, scores["max-probability"].auroc
+        ours, theirs = scores["F"].auroc, scores["max-probability"].auroc
         rows.append(
-            (f"AUROC of OOD, {name}", f"SNAP {figure(ours)}, max-probability {figure(theirs)}")
+            (f"AUROC of OOD, {name}", f"F {figure(ours)}, max-probability {figure(theirs)}")
         )
     flash = report.flash
     with_, without = flash.size, flash.size_without_heads
@@ -89,12 +92,12 @@ def _table(report: "PipelineReport", folder: str) -> None:
         (
             "flash",
             f"{within(with_.flash_bytes, flash.flash_limit_bytes)} "
-            f"(heads {size(with_.flash_bytes - without.flash_bytes)})",
+            f"(monitor {size(with_.flash_bytes - without.flash_bytes)})",
         ),
         (
             "RAM, stack included",
             f"{within(with_.ram_bytes, flash.ram_limit_bytes)} "
-            f"(heads {size(with_.ram_bytes - without.ram_bytes)})",
+            f"(monitor {size(with_.ram_bytes - without.ram_bytes)})",
         ),
     ]
     if bench and bench.timing_without_heads and bench.heads_overhead is not None:
@@ -104,7 +107,7 @@ def _table(report: "PipelineReport", folder: str) -> None:
                 f"{size(bench.stack.used_bytes)} of {size(bench.stack.reserved_bytes)}",
             ),
             (
-                f"{bench.counter} with / without heads",
+                f"{bench.counter} with / without monitor",
                 f"{bench.timing.mean:,.0f} / {bench.timing_without_heads.mean:,.0f} "
                 f"(+{100 * bench.heads_overhead:.2f} %)",
             ),

@@ -44,6 +44,7 @@ def quantize(
     json: AsJson = False,
 ) -> None:
     """Turn model, heads, map and threshold into integers."""
+    from snapcli.origin.origin import origin_of
     from snapcli.origin.recipe import run_recipe
     from snapcli.stages.quantize import quantize as stage
 
@@ -51,13 +52,14 @@ def quantize(
     options = override(run_recipe(chosen).quantize, **given)
     with console.progress("quantize") as on_progress:
         report = stage(chosen, options, on_progress)
-    console.print_json(report) if json else show(report)
+    console.print_json(report) if json else show(report, origin_of(chosen).without_heads)
 
 
-def show(report: "QuantizeReport") -> None:
+def show(report: "QuantizeReport", without_heads: str) -> None:
+    """without_heads: the command that calibrates so."""
     drift = report.drift
     rows = [
-        *idle_heads(report),
+        *idle_heads(report, without_heads),
         ("model", f"{size(report.model_bytes)}, {report.macs:,} MAC"),
         (
             "accuracy float / int8",

@@ -174,11 +174,11 @@ def map(fitted: "Mapping[str, Any]") -> str:
     return f"{fitted['kind']} (gates: {', '.join(gates)})" if gates else str(fitted["kind"])
 
 
-def idle_heads(report: "Figures") -> list[tuple[str, str]]:
-    """Said first, where it is so."""
+def idle_heads(report: "Figures", remedy: str) -> list[tuple[str, str]]:
+    """Said first, where it is so. remedy: the command that calibrates without them."""
     if not report.heads.idle:
         return []
-    return [("HEADS IDLE", "U and F lose nothing without them: snap calibrate --taps none")]
+    return [("HEADS IDLE", f"U and F lose nothing without them. Run: {remedy}")]
 
 
 def heads(report: "Figures") -> str:

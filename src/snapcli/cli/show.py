@@ -30,9 +30,13 @@ def show(
     from snapcli.stages.show import show as stage
 
     report = stage(opened(run, runs_dir))
+    render.notes(report.notes)
     if json:
         console.print_json(report)
         return
+    if report.heads and report.heads.idle:
+        console.say("HEADS IDLE: they cost, and neither U nor F is worse without them.")
+        console.say(f"Run: {report.heads.remedy}")
     rows = [(s.stage, s.status, _why(s)) for s in report.states]
     console.table(f"{report.run} ({report.root})", ("stage", "status", "because"), rows)
     if report.figures:
@@ -51,6 +55,8 @@ def _text(figure: "Figure") -> str:
         return render.figure(figure.value)
     if figure.unit == "share":
         return render.percent(figure.value)
+    if figure.unit == "number":
+        return f"{figure.value:,.0f}" if figure.value else "none"
     if figure.unit == "bytes":
         return render.size(int(figure.value))
     return f"{figure.value:,.0f} {figure.unit}"

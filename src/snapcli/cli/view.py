@@ -63,6 +63,7 @@ class View:
             f"frame {seen.frame + 1}/{self._watched.frames}  {_input(seen)}  "
             f"class {seen.class_name}  U {_u(seen):.4f}  threshold {self._threshold:.4f}  "
             f"{'ABSTAINS' if seen.abstain else 'accepts'}  "
+            f"F {_f(seen):.4f}{'  FOREIGN' if seen.foreign else ''}  "
             f"rate {percent(self.rate())}{self._budget()}  {self._speed()}"
         )
 
@@ -84,13 +85,21 @@ class View:
                 "class",
                 (seen.class_name, "bold"),
                 ("   ABSTAINS", _BAD) if seen.abstain else ("   accepts", _GOOD),
+                ("   FOREIGN", _BAD) if seen.foreign else ("", ""),
             ),
             _row(
                 "U",
                 (f"{_u(seen):<{_NUMBER}.4f}", ""),
-                *_marked(_u(seen), self._threshold, room, _colour(seen)),
+                *_marked(_u(seen), self._threshold, room, _colour(seen.abstain)),
             ),
             _row("threshold", (f"{self._threshold:.4f}", "")),
+            _row(
+                "F",
+                (f"{_f(seen):<{_NUMBER}.4f}", ""),
+                *_marked(
+                    _f(seen), watched.foreign_threshold_q16 / 2**16, room, _colour(seen.foreign)
+                ),
+            ),
             _row(f"last {min(room, self.frames)}", (" " * _NUMBER, ""), *self._sparks(room)),
             _row("abstains", *self._rate_bar(room)),
             _row("in all", (f"{self.abstained:,} of {self.frames:,}, ", ""), self._share()),
@@ -107,7 +116,7 @@ class View:
 
     def _sparks(self, room: int) -> Line:
         """Abstentions stand out."""
-        return [(spark([_u(seen)]), _colour(seen)) for seen in self._tail(room)]
+        return [(spark([_u(seen)]), _colour(seen.abstain)) for seen in self._tail(room)]
 
     def _rate_bar(self, room: int) -> Line:
         rate, budget = self.rate(), self._watched.budget
@@ -163,8 +172,12 @@ def _u(seen: "MonitorFrame") -> float:
     return seen.uncertainty_q16 / 2**16
 
 
-def _colour(seen: "MonitorFrame") -> str:
-    return _BAD if seen.abstain else _GOOD
+def _f(seen: "MonitorFrame") -> float:
+    return seen.foreign_q16 / 2**16
+
+
+def _colour(is_refused: bool) -> str:
+    return _BAD if is_refused else _GOOD
 
 
 def _input(seen: "MonitorFrame") -> str:
@@ -172,4 +185,5 @@ def _input(seen: "MonitorFrame") -> str:
 
 
 def _alarm(seen: "MonitorFrame") -> str:
-    return f"frame {seen.frame + 1:,}: class {seen.class_name}, U {_u(seen):.4f}, {_input(seen)}"
+    told = f"U {_u(seen):.4f}{', foreign' if seen.foreign else ''}, {_input(seen)}"
+    return f"frame {seen.frame + 1:,}: class {seen.class_name}, {told}"

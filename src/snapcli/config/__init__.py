@@ -10,6 +10,7 @@ from snapcli.config.calibrate import (
     HIDDEN_MAX,
     MAHALANOBIS,
     MAPS,
+    MAPS_WITHOUT_TAPS,
     NO_TAPS,
     NO_THIRD,
     PROMISES,

@@ -14,9 +14,10 @@ MAPS = (
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 _WITH_THIRD = (AUTO, "gated", "gated-taps")
-# Maps that work without heads, and those with a table of the answers.
-_WITHOUT_TAPS = (AUTO, "temperature", "class-gated", EVIDENCE)
+# Maps with a table of the answers, and those that work without heads, the simplest first.
 _WITH_OFFSETS = (AUTO, "class-gated", EVIDENCE)
+MAPS_WITHOUT_TAPS = ("temperature", "class-gated", EVIDENCE)
+_WITHOUT_HEADS = (AUTO, *MAPS_WITHOUT_TAPS)
 HIDDEN_MAX = 64
 ALL_TAPS, NO_TAPS = TAPS = ("all", "none")
 # Rules of the threshold with the target that each has if none is given.
@@ -63,10 +64,19 @@ class CalibrateOptions(StageOptions):
         one_of=TAPS,
         group=_MAP,
     )
-    no_class_offsets: bool = option(
-        False,
+    class_offsets: bool = option(
+        True,
         "Do not let class-gated and evidence know which answers are wrong more often: it assumes "
         "the field's mix of classes to be dev's.",
+        group=_MAP,
+        flag="--no-class-offsets",
+        switch=False,
+    )
+    hidden: int = option(
+        0,
+        "Units of a hidden layer on top of evidence, 16 for example; U may then fall where "
+        "surprise grows.",
+        limits=(0, HIDDEN_MAX),
         group=_MAP,
     )
     third: str = option(
@@ -110,13 +120,6 @@ class CalibrateOptions(StageOptions):
         limits=(0.0, 1.0),
         group=_THRESHOLD,
     )
-    hidden: int = option(
-        0,
-        "Units of a hidden layer on top of evidence, 16 for example; U may then fall where "
-        "surprise grows.",
-        limits=(0, HIDDEN_MAX),
-        group=_MAP,
-    )
     limit: int = option(
         1000,
         "Most examples to score of each corrupted condition and each OOD set.",
@@ -147,20 +150,20 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.third is '{self.third}', but the map {self.map} takes no third input",
                 "Take the map gated or gated-taps, or auto.",
             )
-        if self.taps == NO_TAPS and self.map not in _WITHOUT_TAPS:
+        if self.taps == NO_TAPS and self.reads_heads:
             raise ConfigError(
                 f"calibrate.taps is 'none', but the map {self.map} reads the heads",
-                f"Take one of {', '.join(_WITHOUT_TAPS)}.",
+                f"Take one of {', '.join(_WITHOUT_HEADS)}.",
             )
         if self.hidden and self.map != EVIDENCE:
             raise ConfigError(
                 f"calibrate.hidden is {self.hidden}, but the map {self.map} has no hidden layer",
                 "Take the map evidence.",
             )
-        if self.no_class_offsets and self.map not in _WITH_OFFSETS:
+        if not self.class_offsets and self.map not in _WITH_OFFSETS:
             raise ConfigError(
-                f"calibrate.no_class_offsets is set, but the map {self.map} has none anyway",
-                f"Leave it out, or take one of {', '.join(_WITH_OFFSETS)}.",
+                f"calibrate.class_offsets is off, but the map {self.map} has none anyway",
+                f"Leave it on, or take one of {', '.join(_WITH_OFFSETS)}.",
             )
         if self.target and not THRESHOLDS[self.threshold]:
             raise ConfigError(
@@ -173,16 +176,19 @@ class CalibrateOptions(StageOptions):
     def with_map(self, kind: str) -> "CalibrateOptions":
         """As these but for the map; what that does not take is left out."""
         third = self.third if kind in _WITH_THIRD else NO_THIRD
-        taps = self.taps if kind in _WITHOUT_TAPS else ALL_TAPS
-        without = self.no_class_offsets and kind in _WITH_OFFSETS
+        taps = self.taps if kind in _WITHOUT_HEADS else ALL_TAPS
+        offsets = self.class_offsets or kind not in _WITH_OFFSETS
         hidden = self.hidden if kind == EVIDENCE else 0
-        return replace(
-            self, map=kind, third=third, taps=taps, no_class_offsets=without, hidden=hidden
-        )
+        return replace(self, map=kind, third=third, taps=taps, class_offsets=offsets, hidden=hidden)
+
+    @property
+    def reads_heads(self) -> bool:
+        """Whether the map is one that is nothing without heads."""
+        return self.map not in _WITHOUT_HEADS
 
     @property
     def fit(self) -> FitOptions:
-        return FitOptions(self.balanced, not self.no_class_offsets, self.hidden)
+        return FitOptions(self.balanced, self.class_offsets, self.hidden)
 
     @property
     def wants_distances(self) -> bool:

@@ -4,11 +4,11 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 REPLY = 0x80
 
 _HELLO = struct.Struct("<HHIHHHBBIIIIII16s")
-_RESULT = struct.Struct("<iiIIQii")
+_RESULT = struct.Struct("<iiIIiIQii")
 _PAIR = struct.Struct("<II")
 _CHECK = struct.Struct("<III")
 _STATE = struct.Struct("<ii")
@@ -88,6 +88,8 @@ class Inference:
     abstain: bool
     score_q16: int
     uncertainty_q16: int
+    foreign: bool
+    foreign_q16: int
     count: int  # in Hello.counter_unit
     rate_q24: int
     threshold_q24: int
@@ -202,13 +204,16 @@ def parse_hello(payload: bytes) -> Hello:
 
 
 def parse_inference(payload: bytes, hello: Hello) -> Inference:
-    predicted, abstain, score, uncertainty, count, rate, threshold = _RESULT.unpack_from(payload)
+    fields = _RESULT.unpack_from(payload)
+    predicted, abstain, score, uncertainty, foreign, foreign_q16, count, rate, threshold = fields
     rest = struct.unpack(f"<{hello.taps}I{hello.classes}b", payload[_RESULT.size :])
     return Inference(
         predicted=predicted,
         abstain=bool(abstain),
         score_q16=score,
         uncertainty_q16=uncertainty,
+        foreign=bool(foreign),
+        foreign_q16=foreign_q16,
         count=count,
         rate_q24=rate,
         threshold_q24=threshold,

@@ -39,7 +39,10 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     if monitor:
         answer = monitor.run(given[program.graph.input])
         run = "    struct snap_model_result result;\n    snap_model_run(arena, &result);"
-        fields = ("predicted", "score_q16", "uncertainty_q16", "abstain")
+        fields = (
+            *("predicted", "score_q16", "uncertainty_q16", "abstain"),
+            *("foreign_q16", "foreign"),
+        )
         for field in fields:
             want = int(getattr(answer, field)[0])
             checks.append(f'    differs |= check("{field}", result.{field}, {want}u);')

@@ -156,14 +156,27 @@ def classifier_start(steps: list[Step]) -> int:
 
 
 def stages(steps: list[Step]) -> list[str]:
-    """backbone, heads or classifier, for each step."""
+    """backbone, heads, distance or classifier, for each step; what heads and distance share is the
+    heads'."""
     start = classifier_start(steps)
-    return [
-        ("backbone" if i < start else "classifier")
-        if isinstance(step, LayerStep | MoveStep)
-        else "heads"
-        for i, step in enumerate(steps)
-    ]
+    heads = {
+        tensor
+        for step in steps
+        if isinstance(step, HeadStep)
+        for tensor in (step.tap.before, step.tap.after)
+    }
+
+    def stage(i: int, step: Step) -> str:
+        match step:
+            case LayerStep() | MoveStep():
+                return "backbone" if i < start else "classifier"
+            case HeadStep():
+                return "heads"
+            case SumStep(tensor=tensor) if tensor in heads:
+                return "heads"
+        return "distance"
+
+    return [stage(i, step) for i, step in enumerate(steps)]
 
 
 @dataclass(frozen=True)

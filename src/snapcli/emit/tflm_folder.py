@@ -84,10 +84,11 @@ int main()
         return 1;
     }}
     const bool abstain = {decision} != 0;
-    MicroPrintf("class %d, S %u, U %u (65536 = 1): %s", static_cast<int>(result.predicted),
+    MicroPrintf("class %d, S %u, U %u, F %u (65536 = 1): %s%s", static_cast<int>(result.predicted),
                 static_cast<unsigned>(result.score_q16),
                 static_cast<unsigned>(result.uncertainty_q16),
-                abstain ? "do not trust it" : "fine");
+                static_cast<unsigned>(result.foreign_q16),
+                abstain ? "do not trust it" : "fine", result.foreign ? ", a foreign input" : "");
     return 0;
 }}
 """
@@ -139,7 +140,8 @@ TFLite-Micro's own code is not counted: it depends on your project.
 3. After `AllocateTensors()`: `monitor.attach(&interpreter)`. It checks number and sizes of the
    outputs once and answers `SNAP_TFLM_OK` or what is wrong.
 4. After every `Invoke()`: `monitor.read(&result)`. `result.predicted`, `result.score_q16` (S),
-   `result.uncertainty_q16` (U, 65536 = 1) and `result.abstain` are the answer.
+   `result.uncertainty_q16` (U, 65536 = 1) and `result.abstain` are the answer;
+   `result.foreign_q16` (F) and `result.foreign` say whether the input is foreign.
 
 `{EXAMPLE}` is a whole program. The model needs {len(operators)} operators: {methods}.
 `snap_tflm.h` is C++11, without heap, exceptions and RTTI; it takes any type that has

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from snapcli.emit.header import input_functions
 from snapcli.emit.program import Program
-from snapcli.emit.steps import LayerStep, MoveStep, SumStep
+from snapcli.emit.steps import DistanceStep, LayerStep, MoveStep, SumStep
 
 INPUTS, TRACE = "inputs.bin", "trace.bin"
 _HEADER = np.dtype([("step", "<i4"), ("bytes", "<i4")])
@@ -103,4 +103,6 @@ def _kind(program: Program, index: int) -> tuple[np.dtype, tuple[int, ...]]:
         return np.dtype(tensor.dtype), tensor.shape
     if isinstance(step, SumStep):
         return np.dtype("<i4"), (step.length,)
+    if isinstance(step, DistanceStep):
+        return np.dtype("<u4"), (2,)
     return np.dtype("<u4"), ()

@@ -75,8 +75,8 @@ def without_heads(choice: TapChoice, body: Body, gain: float) -> str:
     """Why automatic taps are none. body: with the heads that were tried."""
     names = ", ".join(tap.after for tap in body.taps)
     return (
-        f"none, because the best ({names}) would be idle: U gains {gain:+.3f} of worth by them "
-        "on dev, which is nothing, and F does not read them"
+        f"the best heads ({names}) would be idle: U gains {gain:+.3f} of worth by them on dev, "
+        "which is nothing, and F does not read them"
     )
 
 

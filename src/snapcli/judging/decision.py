@@ -80,13 +80,13 @@ def fit_decision(
     device = monitor.decide(raw[Key("test", "clean")])
     controlled = float(np.mean(monitor.replay(device).abstain))
     return decision, Figures(
+        heads=fitted.heads,
         temperature=decision.temperature,
         tap_weights={
             tap.after: w / ONE_Q16 for tap, w in zip(body.taps, decision.weight_q16, strict=True)
         },
         map=map_to_dict(choice.map),
         map_reason=choice.reason,
-        heads=fitted.heads,
         threshold=chosen.threshold,
         promise=chosen.promise,
         coverage_clean_test=float(np.mean(~device.abstain)),

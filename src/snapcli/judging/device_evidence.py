@@ -11,7 +11,7 @@ from snapcli.data.evaluation import Key
 from snapcli.data.streams import Segment, build_stream
 from snapcli.judging.evidence import Evidence, StreamEvidence, joined, normal_run, taken
 from snapcli.measuring.frame_log import LABEL, read_log
-from snapcli.methods.method import LOGITS, SURPRISAL, UNCERTAINTY, Batch
+from snapcli.methods.method import FOREIGN, LOGITS, SURPRISAL, UNCERTAINTY, Batch
 from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.decision import ONE_Q16
 from snapcli.results.stream import stream_report
@@ -21,9 +21,10 @@ from snapcli.stored import check_sizes, check_values, reading
 
 @dataclass(frozen=True)
 class DeviceNetwork:
-    """The link sends logits, surprisals and U alone."""
+    """The link sends logits, surprisals, U and F alone."""
 
     own_head: str
+    has_heads: bool = True
     taps: tuple[str, ...] = ()
     last: LastLayer | None = None
     heads: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ def device_evidence(
             LOGITS: log["logits"] * logit_scale,
             SURPRISAL: log["surprisal_q16"] / ONE_Q16,
             UNCERTAINTY: log["uncertainty_q16"] / ONE_Q16,
+            FOREIGN: log["foreign_q16"] / ONE_Q16,
         },
         log[LABEL],
     )

@@ -16,7 +16,14 @@ from snapcli.graph.chunks import in_chunks
 from snapcli.graph.graph import Graph
 from snapcli.graph.shaping import last_layer
 from snapcli.heads.head import Head, surprisals, tapped_blocks
-from snapcli.methods.method import DISTANCE, FEATURES, LOGITS, SURPRISAL, UNCERTAINTY
+from snapcli.methods.method import (
+    DISTANCE,
+    FEATURES,
+    FOREIGN,
+    LOGITS,
+    SURPRISAL,
+    UNCERTAINTY,
+)
 from snapcli.methods.network import surprisal_by
 from snapcli.methods.shaped_features import LastLayer
 from snapcli.monitor.body import Body
@@ -43,6 +50,10 @@ class FloatNetwork:
     @property
     def taps(self) -> tuple[str, ...]:
         return tuple(head.after for head in self.own)
+
+    @property
+    def has_heads(self) -> bool:
+        return bool(self.own)
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -109,6 +120,10 @@ class IntegerNetwork:
         return tuple(tap.after for tap in self.body.taps)
 
     @property
+    def has_heads(self) -> bool:
+        return bool(self.body.heads)
+
+    @property
     def heads(self) -> tuple[str, ...]:
         return tuple(self.further)
 
@@ -145,7 +160,9 @@ class IntegerNetwork:
         if body.distance:
             outputs[DISTANCE] = raw.distance_q16 / ONE_Q16
         outputs[SURPRISAL] = raw.surprisal_q16 / ONE_Q16
-        outputs[UNCERTAINTY] = self.monitor.decide(raw).uncertainty_q16 / ONE_Q16
+        decided = self.monitor.decide(raw)
+        outputs[UNCERTAINTY] = decided.uncertainty_q16 / ONE_Q16
+        outputs[FOREIGN] = decided.foreign_q16 / ONE_Q16
         return outputs
 
 

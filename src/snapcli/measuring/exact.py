@@ -17,6 +17,8 @@ _ALL = {
     "score_q16": "S",
     "uncertainty_q16": "U",
     "abstain": "decision",
+    "foreign_q16": "F",
+    "foreign": "verdict",
     "rate_q24": "rate",
     "threshold_q24": "threshold",
 }
@@ -43,6 +45,8 @@ class Reference:
                     abstain=abstain,
                     score_q16=int(decisions.score_q16[i]),
                     uncertainty_q16=uncertainty,
+                    foreign=bool(decisions.foreign[i]),
+                    foreign_q16=int(decisions.foreign_q16[i]),
                     count=0,
                     rate_q24=self._state.rate_q24,
                     threshold_q24=self._state.threshold_q24,

@@ -24,6 +24,8 @@ _SCALARS: dict[str, type] = {
     "abstain": np.bool_,
     "score_q16": np.uint32,
     "uncertainty_q16": np.uint32,
+    "foreign": np.bool_,
+    "foreign_q16": np.uint32,
     "count": np.uint64,
     "rate_q24": np.int32,
     "threshold_q24": np.int32,
@@ -109,7 +111,8 @@ def read_log(path: Path, hint: str) -> dict[str, NDArray[Any]]:
         arrays |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
         arrays[_TIME] = held.array(_TIME, np.float64, (frames,))
         arrays[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
-        check_values("uncertainty_q16", arrays["uncertainty_q16"], 0, 1 << 16)
-        if not frames or not all(arrays[n].shape[1] for n in _ROWS):
+        for name in ("uncertainty_q16", "foreign_q16"):
+            check_values(name, arrays[name], 0, 1 << 16)
+        if not frames or not arrays["logits"].shape[1]:
             raise ValueError("it holds no frame")
     return arrays

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from snapcli.array import Array
 
 LOGITS, FEATURES = "logits", "features"
-SURPRISAL, UNCERTAINTY, DISTANCE = "surprisal", "uncertainty", "distance"
+SURPRISAL, UNCERTAINTY = "surprisal", "uncertainty"
+FOREIGN, DISTANCE = "foreign", "distance"
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
     """outputs: {name: [n, ...]} of a network: LOGITS, FEATURES (what its last layer takes),
-    SURPRISAL [n, taps], UNCERTAINTY and DISTANCE [n] (U, and what its map may take as the third
-    input, as the device has them), pooled blocks by their names.
+    SURPRISAL [n, taps], UNCERTAINTY and FOREIGN [n] (U and F), DISTANCE [n, 2] (to the answered and
+    the next class), all three as the device has them, pooled blocks by their names.
     y [n]: the right answers, -1 for foreign inputs, which have none."""
 
     outputs: Mapping[str, Array]

@@ -8,9 +8,10 @@ from snapcli.methods.shaped_features import LastLayer
 
 class ObservedNetwork(Protocol):
     """taps: the blocks whose pooled channels it shows; last: None where its logits do not come
-    from a plain layer of weights; own_head: the kind of the run's heads, heads: the kinds of
-    further ones that it shows surprisals of. is_integer: whether it shows U as the device has it;
-    shows_activations: whether more comes out of it than logits, surprisals and U."""
+    from a plain layer of weights; own_head: the kind of the run's heads, has_heads: whether the
+    monitor has them, heads: the kinds of further ones that it shows surprisals of. is_integer:
+    whether it shows U and F as the device has them; shows_activations: whether more comes out of
+    it than these, logits and surprisals."""
 
     @property
     def taps(self) -> tuple[str, ...]: ...
@@ -20,6 +21,8 @@ class ObservedNetwork(Protocol):
     def own_head(self) -> str: ...
     @property
     def heads(self) -> tuple[str, ...]: ...
+    @property
+    def has_heads(self) -> bool: ...
     @property
     def is_integer(self) -> bool: ...
     @property

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from snapcli.array import Array
-from snapcli.config import ENERGY, NO_THIRD, CalibrateOptions
+from snapcli.config import ENERGY, NO_TAPS, NO_THIRD, CalibrateOptions
 from snapcli.methods.method import (
     DISTANCE,
+    FOREIGN,
     SURPRISAL,
     UNCERTAINTY,
     Batch,
@@ -24,6 +25,7 @@ from snapcli.methods.tuning import BY_AUROC
 from snapcli.score.calibration import Condition, Conditions, choose_map, fit_map
 from snapcli.score.choice import BY_PREFERENCE
 from snapcli.score.confidence import doubt, energy, error_logit, fit_temperature
+from snapcli.score.foreign import fit_foreign
 from snapcli.score.mahalanobis import Mahalanobis, fit_mahalanobis
 from snapcli.score.maps import Features, Map, log_of
 from snapcli.score.weights import tap_weights
@@ -71,18 +73,23 @@ class Snap(SinglePass):
         self._surprisal, self._tap = surprisal, tap
 
     def fit(self, train: Batch, dev: Dev) -> None:
+        self.map_ = self._map(self._conditions(train, dev, self.options.wants_distances))
+        self.options = self.options.with_map(self.map_.kind)
+
+    def _conditions(self, train: Batch, dev: Dev, distances: bool) -> Conditions:
+        """Dev data as maps see them, once all is fitted that features need. distances: whether to
+        the classes as well, where the network shows what they are measured on."""
         clean = dev.clean
         self.temperature_ = fit_temperature(clean.logits, clean.y)
-        self.weights_ = tap_weights(clean.outputs[self._surprisal], self.options.weights)
+        surprisal = self._surprisals(clean)
+        taps = surprisal.shape[1]
+        self.weights_ = tap_weights(surprisal, self.options.weights) if taps else np.zeros(0)
         shown = DISTANCE in train.outputs or self._tap not in train.outputs
-        if self.options.wants_distances and not shown:
+        if distances and not shown:
             classes = train.logits.shape[1]
             self.distance_ = fit_mahalanobis(train.outputs[self._tap], train.y, classes)
-        on_dev = Conditions(
-            self._condition(clean), {k: self._condition(b) for k, b in dev.corrupted.items()}
-        )
-        self.map_ = self._map(on_dev)
-        self.options = self.options.with_map(self.map_.kind)
+        corrupted = {key: self._condition(batch) for key, batch in dev.corrupted.items()}
+        return Conditions(self._condition(clean), corrupted)
 
     def _map(self, dev: Conditions) -> Map:
         if self.options.map != "auto":
@@ -121,8 +128,7 @@ class Snap(SinglePass):
         return Condition(self._features(batch), wrong, error_logit(batch.logits, 1.0))
 
     def _features(self, batch: Batch) -> Features:
-        surprisal = batch.outputs[self._surprisal]
-        distances = self._distances(batch)
+        surprisal, distances = self._surprisals(batch), self._distances(batch)
         return Features(
             surprisal @ self.weights_,
             error_logit(batch.logits, self.temperature_),
@@ -133,6 +139,11 @@ class Snap(SinglePass):
             self._third(batch, distances),
             distances,
         )
+
+    def _surprisals(self, batch: Batch) -> Array:
+        """[n, taps]; none where the monitor does without heads."""
+        surprisal = batch.outputs[self._surprisal]
+        return surprisal[:, :0] if self.options.taps == NO_TAPS else surprisal
 
     def _distances(self, batch: Batch) -> Array | None:
         if self.distance_ is not None:
@@ -172,3 +183,29 @@ class DeployedSnap(Snap):
 
     def uncertainty(self, batch: Batch) -> Array | None:
         return None if self.options.map == "percentile" else self.score(batch)
+
+
+class Foreign(Snap):
+    """F: not whether the answer is wrong but whether the input is foreign."""
+
+    # Its slopes come from clean data; what is shifted only says which inputs it reads.
+    learns_shift = False
+
+    def fit(self, train: Batch, dev: Dev) -> None:
+        on_dev = self._conditions(train, dev, distances=True)
+        shifted = [condition.features for condition in on_dev.strongest()]
+        self.map_, _ = fit_foreign(on_dev.clean.features, shifted)
+
+    def uncertainty(self, batch: Batch) -> Array | None:
+        """F is a rank among clean data."""
+        return None
+
+
+class DeployedForeign(SinglePass):
+    """F as the device sends it."""
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name, self.source = name, source
+
+    def score(self, batch: Batch) -> Array:
+        return batch.outputs[FOREIGN]

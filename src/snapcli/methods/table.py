@@ -16,7 +16,7 @@ from snapcli.methods.mahalanobis import MahalanobisDiagonal, MahalanobisFull
 from snapcli.methods.method import Method, SinglePass, TrainedMethod, Tuning
 from snapcli.methods.network import ObservedNetwork, surprisal_by
 from snapcli.methods.shaped_features import AshB, AshS, ReAct
-from snapcli.methods.snap import DeployedSnap, Snap, Surprise
+from snapcli.methods.snap import DeployedForeign, DeployedSnap, Foreign, Snap, Surprise
 from snapcli.methods.trained import (
     deep_ensemble,
     early_exit,
@@ -40,6 +40,7 @@ from snapcli.methods.trained.tiny_deep_ensemble import TinyDeepEnsemble
 
 # The score that gains are counted from, ours as the run has it, and U as its device sends it.
 REFERENCE, SNAP, DEPLOYED = MaxProbability.name, "snap", "snap-deployed"
+FOREIGN = "snap-foreign"
 SINGLE, TRAINED = "single-pass", "trained"
 # What a method looks at in the run's network, or that it needs another.
 OF_LOGITS, OF_FEATURES, OF_TAPS, OF_HEADS = "logits", "features", "taps", "heads"
@@ -49,8 +50,9 @@ OURS = "not published: docs/method.md"
 _PAPERS = ("logistic", "logistic-s", "isotonic")
 
 WhyNot = NewType("WhyNot", str)
-_LINK = WhyNot("the link sends logits, surprisals and U alone")
+_LINK = WhyNot("the link sends logits, surprisals, U and F alone")
 _NO_HEADS = WhyNot("the run has no such heads, or its int8 graph does not show their taps")
+_NO_TAPS = WhyNot("the monitor has no heads")
 _NO_DEVICE = WhyNot("the float model has no U of the device")
 _NO_LAST = WhyNot("the logits do not come from a fully connected layer")
 _NO_KERNEL = "no integer kernel computes it here"
@@ -106,7 +108,9 @@ def _at_taps(
     form: forms.Form | None = None,
 ) -> Row:
     def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
-        return method(network.taps) if network.shows_activations else _LINK
+        if not network.shows_activations:
+            return _LINK
+        return method(network.taps) if network.taps else _NO_TAPS
 
     return Row(method.name, score, method.source, OF_TAPS, make, form, "" if form else _NO_KERNEL)
 
@@ -135,6 +139,8 @@ def _snap(
 
     def make(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
         chosen = options(calibration)
+        if not network.has_heads and chosen.reads_heads:
+            return _NO_TAPS
         if chosen.third == MAHALANOBIS and not network.shows_activations:
             return _LINK
         tuning = calibration.tuning if chosen == calibration.taken else None
@@ -176,8 +182,14 @@ def _deployed(network: ObservedNetwork, calibration: Calibration) -> Method | Wh
     return DeployedSnap(DEPLOYED, calibration.taken) if network.is_integer else _NO_DEVICE
 
 
-def _surprise(network: ObservedNetwork, calibration: Calibration) -> Method:
-    return Surprise("snap-s", calibration.taken)
+def _surprise(network: ObservedNetwork, calibration: Calibration) -> Method | WhyNot:
+    return Surprise("snap-s", calibration.taken) if network.has_heads else _NO_TAPS
+
+
+def _foreign(network: ObservedNetwork, calibration: Calibration) -> Method:
+    if network.is_integer:
+        return DeployedForeign(FOREIGN, OURS)
+    return Foreign(FOREIGN, calibration.taken, tap=_last_tap(network), source=OURS)
 
 
 def _trained(
@@ -224,6 +236,15 @@ ROWS: tuple[Row, ...] = (
         needs=OF_HEADS,
         make=_surprise,
         no_form="no firmware sends S alone",
+        variant=True,
+    ),
+    Row(
+        name=FOREIGN,
+        score="F, how foreign the input is; no score of errors",
+        source=OURS,
+        needs=OF_HEADS,
+        make=_foreign,
+        no_form="no firmware sends F alone",
         variant=True,
     ),
     *(_with_map(kind) for kind in MAPS if kind != "temperature"),

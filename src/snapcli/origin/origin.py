@@ -52,6 +52,13 @@ class Origin(ABC):
         return tuple(source for source in SOURCES if self.has_float or source != FLOAT)
 
     @property
+    def without_heads(self) -> str:
+        """The command that calibrates the run again, without its heads."""
+        # What is not given comes from the recipe, whose map may be one that reads them.
+        other_map = " --map auto" if self.recipe.calibrate.reads_heads else ""
+        return f"{self.run.remedy('calibrate')} --taps none{other_map}"
+
+    @property
     @abstractmethod
     def model(self) -> str:
         """The network, as the recipe names it."""

@@ -1,4 +1,4 @@
-"""What heads cost, part by part, as the compiler and the emulator say."""
+"""What heads and whole monitors cost, as the compiler and the emulator say."""
 
 import tempfile
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from snapcli import toolchain
 from snapcli.emit import Program, build_program, emit_model
 from snapcli.emit.profiled import image_files
 from snapcli.emit.profiler import COUNTS, INPUTS, emit_profiler, read_counts
-from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, SumStep
+from snapcli.emit.steps import HeadStep, LayerStep, MoveStep, Step, SumStep
 from snapcli.errors import ToolchainError, UsageError
 from snapcli.fixedpoint import DeviceHead
 from snapcli.monitor.body import Body
@@ -93,36 +93,100 @@ def measure(
     cmsis_nn: Path | None = None,
 ) -> Prices:
     """inputs [n, *input shape]: their mean is counted."""
-    twin = emulated_twin(target)
-    kernels, library = kernel_set(kernels_name, cmsis_nn)
-    program = build_program(body.graph, body, kernels)
     monitor = Monitor(body, plain_decision(len(body.taps)))
-    whole = image_files(program, monitor, emit_model(program, monitor, inputs[:1]))
-    bare = emit_model(build_program(body.graph, None, kernels), None, None).files
+    built = _built(monitor, inputs, target, kernels_name, cmsis_nn)
+    program = built.program
     # Each has a table of its own, which stands with those that all share.
     head_bytes = tuple(
         low.constant_bytes + head.residual.inverse_sigma_q9.nbytes
         for low, head in zip(program.heads, body.heads, strict=True)
     )
+    heads = {s.index: n for s, n in built.steps if isinstance(s, HeadStep)}
+    return Prices(
+        head_bytes=head_bytes,
+        shared_bytes=built.flash_bytes - sum(head_bytes),
+        backbone=built.backbone,
+        sums={s.tensor: n for s, n in built.steps if isinstance(s, SumStep)},
+        heads=tuple(heads[i] for i in range(len(body.taps))),
+        end=built.end,
+        arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class MonitorPrice:
+    """What a whole monitor adds: bytes of flash, and a share of the backbone's instructions, or of
+    its operations where nothing could be compiled or run."""
+
+    flash_bytes: int
+    overhead: float
+    is_measured: bool
+
+
+def price_or_estimate(
+    monitor: Monitor,
+    inputs: NDArray[np.int8],
+    target: Target,
+    kernels_name: str,
+    cmsis_nn: Path | None,
+) -> MonitorPrice:
+    try:
+        built = _built(monitor, inputs, target, kernels_name, cmsis_nn)
+    except (ToolchainError, UsageError):
+        return _estimated_price(monitor.body, kernels_name, cmsis_nn)
+    added = built.end + sum(n for s, n in built.steps if not isinstance(s, LayerStep | MoveStep))
+    return MonitorPrice(built.flash_bytes, added / built.backbone, is_measured=True)
+
+
+def _estimated_price(body: Body, kernels_name: str, cmsis_nn: Path | None) -> MonitorPrice:
+    program = build_program(body.graph, body, kernel_set(kernels_name, cmsis_nn)[0])
+    operations = sum(body.graph.tensors[name].size_bytes for name in body.tapped)
+    operations += sum(map(_multiplications, body.heads))
+    added = sum(low.constant_bytes for low in program.heads)
+    if body.distance and program.distance:
+        head = body.distance.parameters
+        operations += head.rank * (head.channels + head.classes)
+        added += program.distance.constant_bytes
+    return MonitorPrice(added, operations / body.graph.macs, is_measured=False)
+
+
+@dataclass(frozen=True)
+class _Built:
+    """flash_bytes: of the model with the monitor less those of the model alone. steps with their
+    instructions; end: of what comes behind the last one."""
+
+    program: Program
+    flash_bytes: int
+    steps: list[tuple[Step, int]]
+    end: int
+
+    @property
+    def backbone(self) -> int:
+        return sum(n for s, n in self.steps if isinstance(s, LayerStep | MoveStep))
+
+
+def _built(
+    monitor: Monitor,
+    inputs: NDArray[np.int8],
+    target: Target,
+    kernels_name: str,
+    cmsis_nn: Path | None,
+) -> _Built:
+    twin = emulated_twin(target)
+    kernels, library = kernel_set(kernels_name, cmsis_nn)
+    body = monitor.body
+    program = build_program(body.graph, body, kernels)
+    whole = image_files(program, monitor, emit_model(program, monitor, inputs[:1]))
+    bare = emit_model(build_program(body.graph, None, kernels), None, None).files
     with tempfile.TemporaryDirectory(prefix="snap-costs-") as name:
         folder = Path(name)
-        with_heads, without = (
+        with_monitor, without = (
             _compiled(files, library, target, folder / part)
             for part, files in (("whole", whole), ("bare", bare))
         )
         counts = _counted(program, whole, inputs, library, twin, folder / "counted")
-    pairs = list(zip(program.steps, counts, strict=False))
-    closing = counts[len(pairs) :]
-    heads = {s.index: n for s, n in pairs if isinstance(s, HeadStep)}
-    return Prices(
-        head_bytes=head_bytes,
-        shared_bytes=with_heads - without - sum(head_bytes),
-        backbone=sum(n for s, n in pairs if isinstance(s, LayerStep | MoveStep)),
-        sums={s.tensor: n for s, n in pairs if isinstance(s, SumStep)},
-        heads=tuple(heads[i] for i in range(len(body.taps))),
-        end=sum(closing),
-        arena_bytes=program.full.arena_bytes - program.plain.arena_bytes,
-    )
+    steps = list(zip(program.steps, counts, strict=False))
+    return _Built(program, with_monitor - without, steps, sum(counts[len(steps) :]))
 
 
 def _compiled(

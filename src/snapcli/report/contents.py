@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from snapcli.results.ablate import AblateTable
 from snapcli.results.bench import BenchReport
+from snapcli.results.calibrate import Figures
 from snapcli.results.cost import CostReport
 from snapcli.results.eval import EvalReport
 from snapcli.results.flash import FlashReport
 from snapcli.results.stream import StreamReport
 from snapcli.results.taps import TapsReport
-from snapcli.score.calibration import DetectionReport
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ class StageRecord:
 @dataclass(frozen=True)
 class Contents:
     """The reports of a run, None or empty where there is none or it is stale; by target where
-    there may be several. detection: of quantize or calibrate, without intervals. missing: {stage:
-    a sentence with the command that makes it}, of every one that is not there. recipe: the text
-    of config.toml."""
+    there may be several. figures: of the integers, as quantize or calibrate left them, without
+    intervals. without_heads: the command that calibrates again without heads. missing: {stage: a
+    sentence with the command that makes it}, of every one that is not there. recipe: the text of
+    config.toml."""
 
     run: str
     model: str
@@ -80,7 +81,8 @@ class Contents:
     evaluation: EvalReport | None = None
     cost: CostReport | None = None
     taps: TapsReport | None = None
-    detection: DetectionReport | None = None
+    figures: Figures | None = None
+    without_heads: str = ""
     sizes: Mapping[str, FlashReport] = field(default_factory=dict)
     benches: Mapping[str, BenchReport] = field(default_factory=dict)
     arenas: Mapping[str, Arena] = field(default_factory=dict)
@@ -94,6 +96,10 @@ class Contents:
         """Whether a device was asked, and every answer was that of the integer reference."""
         benches = self.benches.values()
         return bool(benches) and all(b.bit_exact == b.inputs for b in benches)
+
+    @property
+    def has_idle_heads(self) -> bool:
+        return self.figures is not None and self.figures.heads.idle
 
     def lack(self, kind: str) -> str:
         """Why nothing of a kind of stage is there."""

@@ -1,5 +1,6 @@
 """HTML and SVG as text."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -7,6 +8,11 @@ from itertools import pairwise
 
 def text(value: object) -> str:
     return escape(str(value))
+
+
+def prose(words: str) -> str:
+    """Text in which `commands` stand between backticks."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text(words))
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:

@@ -7,11 +7,13 @@ from importlib.resources import files
 from math import nan
 
 from snapcli.report import bars, curves, reliability, rows
+from snapcli.report.answers import answers_section
 from snapcli.report.arena import draw_arena
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.cost_table import cost_tables
+from snapcli.report.foreign import foreign_section
 from snapcli.report.heatmap import heatmap
-from snapcli.report.markup import tag, text
+from snapcli.report.markup import prose, tag, text
 from snapcli.report.method_tables import tables
 from snapcli.report.methods import BASE, Looks, drawn, main_source, named, our_name, pair
 from snapcli.report.numbers import is_known, kilobytes, percent, plural, spoken
@@ -51,6 +53,8 @@ def page(contents: Contents) -> str:
             "Is what it states true?",
             _of_sources(contents, _calibration),
         ),
+        Section("foreign", "Foreign", "Foreign inputs", foreign_section(contents.figures)),
+        Section("answers", "By answer", "By answer", answers_section(contents.figures)),
         Section("stream", "Stream", "The stream", _streams(contents)),
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
@@ -190,7 +194,7 @@ def _verdict(contents: Contents) -> str:
             "div",
             tag("h3", text(s.question)),
             tag("p", text(s.figure), class_="figure"),
-            tag("p", text(s.words)),
+            tag("p", prose(s.words)),
             class_=f"card {s.tone}",
         )
         for s in statements(contents)
@@ -199,7 +203,7 @@ def _verdict(contents: Contents) -> str:
     if contents.evaluation is not None:
         sides.append(tag("div", _of_sources(contents, partial(_gains, contents))))
     look = "verdict" if len(sides) > 1 else None
-    return tag("p", text(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
+    return tag("p", prose(lead(contents)), class_="lead") + tag("div", *sides, class_=look)
 
 
 def _gains(contents: Contents, source: SourceFigures, looks: Looks) -> str:
@@ -313,7 +317,8 @@ def _device(contents: Contents) -> str:
         view = StreamView(frames, lower=nan, events=(), segments=report.segments)
         words = (
             f"As {report.part} answered: {report.bit_exact:,} of {frames:,} frames bit for "
-            f"bit as the integer reference, {percent(report.abstained / frames)} refused."
+            f"bit as the integer reference, {percent(report.abstained / frames)} refused, "
+            f"{percent(report.foreign / frames)} called foreign."
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         parts.append(_figure(picture, f"Played through {target}", words, wide=True))

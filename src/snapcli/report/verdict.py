@@ -1,4 +1,5 @@
-"""The verdict in a few sentences: does it fit, what does it cost, is it better.
+"""The verdict in a few sentences: does it fit, what does it cost, is it better; before all, whether
+heads are idle.
 
 Better and worse are said only where the whole paired interval lies on one side of 0.
 """
@@ -25,11 +26,16 @@ from snapcli.results.flash import FlashReport
 
 # Of these, how many the card says in full.
 _SPOKEN = 2
+_IDLE = (
+    "The heads are idle: they cost, and wrong answers and foreign inputs are found as well without "
+    "them."
+)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """tone: good, plain, bad or unknown. figure: the one to remember, in a few characters."""
+    """tone: good, plain, bad or unknown. figure: the one to remember, in a few characters. words:
+    with commands between backticks."""
 
     question: str
     tone: str
@@ -38,12 +44,20 @@ class Statement:
 
 
 def statements(contents: Contents) -> list[Statement]:
-    return [_fits(contents), _costs(contents), _better(contents), _exact(contents)]
+    idle = [_idle(contents)] if contents.has_idle_heads else []
+    return [*idle, *_answers(contents), _exact(contents)]
 
 
 def lead(contents: Contents) -> str:
-    """One sentence of the three answers."""
-    fits, costs, better, _ = statements(contents)
+    """One sentence of the three answers; before it, one of heads that are idle."""
+    summary = _summary(contents)
+    if not contents.has_idle_heads:
+        return summary
+    return f"{_IDLE} Calibrate again: `{contents.without_heads}`. {summary}"
+
+
+def _summary(contents: Contents) -> str:
+    fits, costs, better = _answers(contents)
     known = [s for s in (fits, costs, better) if s.tone != "unknown"]
     if not known:
         return "Nothing was measured yet."
@@ -56,6 +70,19 @@ def lead(contents: Contents) -> str:
     if better in known:
         parts.append(_comparison(contents))
     return f"SNAP {joined(parts)}."
+
+
+def _answers(contents: Contents) -> tuple[Statement, Statement, Statement]:
+    return _fits(contents), _costs(contents), _better(contents)
+
+
+def _idle(contents: Contents) -> Statement:
+    words = (
+        "Heads predict activations from those before; what they cannot predict is surprise. "
+        "Neither U, the uncertainty of an answer, nor F, which says how foreign an input looks, is "
+        f"worse without it. Run: `{contents.without_heads}`"
+    )
+    return Statement("Are the heads worth their cost?", "bad", "no, idle", words)
 
 
 def _price(contents: Contents) -> str:
@@ -115,6 +142,9 @@ def _costs(contents: Contents) -> Statement:
     question = "What does it cost?"
     if not contents.benches:
         return Statement(question, "unknown", "not known", contents.lack("bench"))
+    monitor = "heads and map add"
+    if contents.figures is not None and not contents.figures.heads.present:
+        monitor = "the monitor, which has no heads, adds"
     words, figure = [], ""
     for target, report in contents.benches.items():
         flash = report.size.flash_bytes - report.size_without_heads.flash_bytes
@@ -124,7 +154,7 @@ def _costs(contents: Contents) -> Statement:
         if not figure:
             figure = f"+{percent(overhead)}" if overhead is not None else mean
         words.append(
-            f"{target}: {mean} {report.counter} for one inference; heads and map add "
+            f"{target}: {mean} {report.counter} for one inference; {monitor} "
             f"{kilobytes(flash)} of flash and {kilobytes(ram)} of RAM."
         )
     return Statement(question, "plain", figure, " ".join(words))
@@ -160,9 +190,9 @@ def _gained(gain: Interval) -> str:
 
 
 def _better_without_intervals(question: str, contents: Contents) -> Statement:
-    if contents.detection is None:
+    if contents.figures is None:
         return Statement(question, "unknown", "not known", contents.lack("eval"))
-    ours, base = (contents.detection.errors[score] for score in ("U", BASE))
+    ours, base = (contents.figures.detection.errors[score] for score in ("U", BASE))
     said = [
         f"{title} {decimal(by_u.auroc)} against {decimal(by_base.auroc)}"
         for title, by_u, by_base in (

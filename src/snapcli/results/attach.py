@@ -14,12 +14,13 @@ class AttachReport:
     dev examples that the Keras model and its int8 twin answer alike, else nan; model_bytes,
     model_sha256: of the .tflite that ships. examples: how many the heads (train), the map (dev)
     and the figures (test) have seen. accuracy: on clean test data, nan without labels; taps: why
-    these, and about what all of them cost beyond the backbone, overhead as a share of its
-    instructions (cost_is_measured: otherwise of its operations). mean_surprisal: of each tap on
-    clean dev data, 1 where a head fits. means: what U and the threshold promise on these data,
-    and what not."""
+    these. flash_bytes, overhead: about what the monitor costs beyond the backbone, overhead as a
+    share of its instructions (cost_is_measured: otherwise of its operations). mean_surprisal: of
+    each tap on clean dev data, 1 where a head fits. means: what U and the threshold promise on
+    these data, and what not."""
 
     run: str
+    calibrate: CalibrateReport
     model: str
     converted: bool
     float_agreement: float
@@ -39,7 +40,6 @@ class AttachReport:
     mean_surprisal: dict[str, float]
     means: tuple[str, ...]
     notes: tuple[str, ...]
-    calibrate: CalibrateReport
 
 
 def attach_report(folder: Path) -> AttachReport:

@@ -15,7 +15,7 @@ from snapcli.results.flash import ImageSize
 from snapcli.runs import Run
 from snapcli.stored import conform, read_as
 
-SCHEMA = 3
+SCHEMA = 4
 # Inputs whose steps are counted one by one.
 PROFILED = 10
 # The unit of an emulator's counter, in which bounds are written, too.
@@ -75,7 +75,8 @@ class BenchReport:
     reserved one. heads_overhead is the mean over the same inputs against the image without heads,
     minus 1; None where that image cannot run beside this one (a board).
 
-    energy: None unless a power trace was given. notes: what its reader should know.
+    bit_exact, abstained, foreign: how many answers were so, of inputs that are clean, corrupted
+    and foreign. energy: None unless a power trace was given. notes: what its reader should know.
     """
 
     schema: int
@@ -88,6 +89,8 @@ class BenchReport:
     warmup: int
     inputs: int
     bit_exact: int
+    abstained: int
+    foreign: int
     repeats: int
     restarts: int
     counter: str

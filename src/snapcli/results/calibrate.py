@@ -52,14 +52,15 @@ class ForeignReport:
 @dataclass(frozen=True)
 class Figures:
     """What follows from a decision, on test data; dev holds the figures that the map was chosen
-    by. answers: of maps that are told the answer. Accuracies by severity are means over all
-    corruption types."""
+    by. heads come first, in JSON too: whether they are worth their cost is the first thing to know.
+    answers: of maps that are told the answer. Accuracies by severity are means over all corruption
+    types."""
 
+    heads: HeadsReport
     temperature: float
     tap_weights: dict[str, float]
     map: dict[str, Any]
     map_reason: str
-    heads: HeadsReport
     threshold: float
     promise: Promise | None
     coverage_clean_test: float

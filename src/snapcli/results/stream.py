@@ -7,14 +7,15 @@ from snapcli.results.eval import StreamSegment
 from snapcli.runs import Run
 from snapcli.stored import read_as
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class SegmentReport(StreamSegment):
-    """abstained: on how many of its frames the device did."""
+    """abstained: on how many of its frames the device did; foreign: how many it called so."""
 
     abstained: int
+    foreign: int
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class StreamReport:
     bit_exact: int
     resumed_at: int
     abstained: int
+    foreign: int
     budget: float | None
     repeats: int
     restarts: int

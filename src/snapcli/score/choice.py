@@ -4,17 +4,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from snapcli.config import EVIDENCE, MAPS_WITHOUT_TAPS
 from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.score.maps import Features
 
 # The simplest first; temperature, which does not use S, last: a map that is no worse on dev may
-# still react to what dev data do not show.
+# still react to what dev data do not show. Without heads there is nothing that it could react to.
 BY_PREFERENCE = (
-    *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", "evidence"),
+    *("gated", "logistic-s", "logistic", "gated-taps", "isotonic", "class-gated", EVIDENCE),
     "temperature",
 )
-# Those that have something to go by in a monitor without heads.
-_WITHOUT_TAPS = ("class-gated", "evidence", "temperature")
 # AUROC that counts: a loss up to it is no harm, a difference below it is none.
 MARGIN = 0.005
 # What distances have to be worth beyond a map without them: they cost kilobytes, and about as many
@@ -27,15 +26,15 @@ MIN_ERRORS = 10
 
 
 def kinds_for(features: Features) -> tuple[str, ...]:
-    """Those of BY_PREFERENCE that these features can feed."""
-    has_taps = features.surprisal.shape[1] > 0
-    kinds = BY_PREFERENCE if has_taps else _WITHOUT_TAPS
-    return tuple(k for k in kinds if k != "evidence" or features.distances is not None)
+    """Those of BY_PREFERENCE that these features can feed, the preferred ones first."""
+    kinds = BY_PREFERENCE if features.surprisal.shape[1] else MAPS_WITHOUT_TAPS
+    return tuple(k for k in kinds if k != EVIDENCE or features.distances is not None)
 
 
 @dataclass(frozen=True)
 class Worth:
-    """What maps gain on dev data, counted from max-probability at the fitted temperature.
+    """What maps gain on dev data, counted from max-probability at the fitted temperature. figures:
+    the preferred maps first.
 
     A map's worth is its gain in pooled AUROC and what it gains within the conditions: per cell or
     on clean data, whichever is less. If that is a loss beyond MARGIN, it counts HARM_WEIGHT times:
@@ -74,25 +73,25 @@ class Worth:
 
 
 def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
-    """(kind, why): the first of BY_PREFERENCE within MARGIN of the largest worth; evidence has to
-    be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more than
-    class-gated does."""
+    """(kind, why): the first of the preferred ones within MARGIN of the largest worth; evidence has
+    to be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more
+    than class-gated does."""
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
-    tried = [kind for kind in BY_PREFERENCE if kind in worth.figures]
-    if measured and "evidence" in tried:
-        tried.remove("evidence")
-        tried.insert(tried.index("class-gated"), "evidence")
+    tried = list(worth.figures)
+    if measured and EVIDENCE in tried:
+        tried.remove(EVIDENCE)
+        tried.insert(tried.index("class-gated"), EVIDENCE)
 
     def told(kind: str) -> str:
         gain, within = worth.gain(kind), worth.within(kind)
         return f"{kind} gains {gain:+.3f} pooled and {within:+.3f} within conditions"
 
     best = max(tried, key=worth.of)
-    margin = DISTANCES if best == "evidence" and not measured else MARGIN
+    margin = DISTANCES if best == EVIDENCE and not measured else MARGIN
     taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - margin)
     if taken == "temperature":
-        nearest = max(tried[:-1], key=worth.of)
+        nearest = max((kind for kind in tried if kind != taken), key=worth.of)
         return taken, f"No other map is worth it: the best, {told(nearest)}.{note}"
     if best == "temperature":
         return (

@@ -51,6 +51,7 @@ from snapcli.monitor.body import Body, TapTensors, save_body
 from snapcli.monitor.candidates import Candidates, CandidateScores
 from snapcli.monitor.decision import ONE_Q16, Decision
 from snapcli.monitor.distance import quantize_mahalanobis
+from snapcli.monitor.monitor import Monitor, trimmed
 from snapcli.monitor.pooled import Pooled, pooled
 from snapcli.origin.answers import (
     ANSWERS_FILE,
@@ -61,7 +62,7 @@ from snapcli.origin.answers import (
     with_answers,
 )
 from snapcli.origin.recipe import CONFIG
-from snapcli.pricing.heads import Prices, measure_or_estimate
+from snapcli.pricing.heads import Prices, measure_or_estimate, price_or_estimate
 from snapcli.progress import OnProgress, silent
 from snapcli.results.attach import AttachReport
 from snapcli.results.calibrate import CalibrateReport
@@ -114,9 +115,8 @@ def attach(
     dev = _dev_scores(every, scores, evaluation)
     watched.at(0, "instructions counted")
     inputs = graph.quantize(train.front_end(train.dev.x[:_COUNTED]))
-    prices = measure_or_estimate(
-        replace(every, distance=None), inputs, target, recipe.export_c.kernels, cmsis_nn
-    )
+    built = (inputs, target, recipe.export_c.kernels, cmsis_nn)
+    prices = measure_or_estimate(replace(every, distance=None), *built)
     watched.at(_ENDING // 2, "taps and map fitted")
 
     def decided(chosen: Sequence[int]) -> tuple[Body, Scores, Decision, CalibrateReport]:
@@ -133,7 +133,7 @@ def attach(
     if options.taps == AUTO and calibrated.heads.idle:
         choice = TapChoice((), without_heads(choice, body, calibrated.heads.gain))
         body, kept, decision, calibrated = decided(choice.chosen)
-    cost = prices.of(every, list(choice.chosen))
+    price = price_or_estimate(Monitor(trimmed(body, decision), decision), *built)
     means = kept[_clean("dev")].surprisal_q16.mean(axis=0) / ONE_Q16
     surprisal = {tap.after: float(e) for tap, e in zip(body.taps, means, strict=True)}
     report = AttachReport(
@@ -154,9 +154,9 @@ def attach(
         candidates=_candidates(every, _ranks(options, len(pairs)), dev, prices),
         taps=tuple(tap.after for tap in body.taps),
         taps_reason=choice.reason,
-        flash_bytes=cost.flash_bytes,
-        overhead=cost.instructions / prices.backbone,
-        cost_is_measured=prices.is_measured,
+        flash_bytes=price.flash_bytes,
+        overhead=price.overhead,
+        cost_is_measured=price.is_measured,
         mean_surprisal=surprisal,
         means=meaning(dataset, calibrated, recipe.calibrate.share, len(dataset.dev)),
         notes=(

@@ -165,6 +165,8 @@ def _report(
         warmup=warmup,
         inputs=len(measured.answers),
         bit_exact=len(measured.answers),
+        abstained=sum(answer.abstain for answer in measured.answers),
+        foreign=sum(answer.foreign for answer in measured.answers),
         repeats=measured.repeats,
         restarts=measured.restarts,
         counter=hello.counter_unit,

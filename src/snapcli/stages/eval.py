@@ -240,7 +240,7 @@ class _Table:
         scale = float(integer.body.graph.tensors[integer.body.logits_tensor].scale)
         dataset = self._evaluation.dataset
         seen = device_evidence(self._run, stage, dataset, scale, evidence)
-        return DeviceNetwork(integer.own_head), seen
+        return DeviceNetwork(integer.own_head, integer.has_heads), seen
 
     @cached_property
     def _further(self) -> dict[str, list[Head]]:
@@ -327,7 +327,9 @@ def _accuracy(evidence: Evidence) -> dict[str, float]:
 
 
 def _correlation(evidence: Evidence, options: CalibrateOptions) -> tuple[tuple[float, ...], ...]:
-    """Between the taps' surprisals and S, over all test data."""
+    """Between the taps' surprisals and S, over all test data; nothing without heads."""
+    if not evidence.clean.outputs[SURPRISAL].shape[1]:
+        return ()
     weights = tap_weights(evidence.dev.clean.outputs[SURPRISAL], options.weights)
     keys = [Key("test", "clean"), *evidence.cells]
     surprisal = np.concatenate([evidence.conditions[key].outputs[SURPRISAL] for key in keys])

@@ -41,6 +41,8 @@ class MonitorFrame:
     abstain: bool
     score_q16: int
     uncertainty_q16: int
+    foreign: bool
+    foreign_q16: int
     rate_q24: int
     threshold_q24: int
     count: int
@@ -49,13 +51,15 @@ class MonitorFrame:
 @dataclass(frozen=True, eq=False)
 class MonitorSession:
     """A device that is being fed. budget: the share that may abstain, None without a controller.
-    frames: how many there will be; seen: each of them, when it comes."""
+    foreign_threshold_q16: of F. frames: how many there will be; seen: each of them, when it
+    comes."""
 
     run: str
     target: str
     part: str
     counter: str
     budget: float | None
+    foreign_threshold_q16: int
     frames: int
     seen: Iterator[MonitorFrame]
 
@@ -74,7 +78,8 @@ def watch(
     target = target_at(run, target_name, port)
     firmware = built_firmware(run, target)
     dataset = origin_of(run).dataset()
-    body, controller = firmware.monitor.body, firmware.monitor.decision.controller
+    body, decision = firmware.monitor.body, firmware.monitor.decision
+    controller = decision.controller
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
     frames = min(limit or len(fed), len(fed))
     with attached(firmware, port) as client:
@@ -84,6 +89,7 @@ def watch(
             part=target.part,
             counter=client.hello().counter_unit,
             budget=controller.budget_q24 / 2**24 if controller else None,
+            foreign_threshold_q16=decision.foreign_threshold_q16,
             frames=frames,
             seen=answers(client, fed, frames),
         )
@@ -126,6 +132,8 @@ def answers(client: Client, fed: Feed, frames: int) -> Iterator[MonitorFrame]:
             abstain=answer.abstain,
             score_q16=answer.score_q16,
             uncertainty_q16=answer.uncertainty_q16,
+            foreign=answer.foreign,
+            foreign_q16=answer.foreign_q16,
             rate_q24=answer.rate_q24,
             threshold_q24=answer.threshold_q24,
             count=answer.count,

@@ -30,16 +30,15 @@ from snapcli.results import bench, cost, export_c, stream
 from snapcli.results import eval as evaluated
 from snapcli.results.ablate import AblateTable, ablate_table
 from snapcli.results.bench import BenchReport
-from snapcli.results.calibrate import calibrate_record
+from snapcli.results.calibrate import Figures
 from snapcli.results.cost import CostReport
 from snapcli.results.eval import EvalReport
 from snapcli.results.export_c import StoredExport
 from snapcli.results.flash import FlashReport, flash_report
-from snapcli.results.quantize import quantize_report
+from snapcli.results.integers import integer_figures
 from snapcli.results.stream import StreamReport
 from snapcli.results.taps import TapsReport, taps_report
 from snapcli.runs import Run, disk_errors, folder_of, whole_file
-from snapcli.score.calibration import DetectionReport
 from snapcli.stored import read_as, read_json
 from snapcli.targets import load_target
 
@@ -104,7 +103,8 @@ class _Reader:
             evaluation=evaluation,
             cost=self._report("cost", cost.COST_FILE, CostReport, cost.SCHEMA),
             taps=self._taps() if origin.has_float else None,
-            detection=self._detection(),
+            figures=self._figures(),
+            without_heads=origin.without_heads,
             sizes=self._of_targets("flash", self._size),
             benches=self._of_targets("bench", self._bench),
             arenas=self._of_targets("export-c", self._arena),
@@ -150,15 +150,10 @@ class _Reader:
     def _taps(self) -> TapsReport | None:
         return taps_report(self.run.path("taps")) if self._is_there("taps") else None
 
-    def _detection(self) -> DetectionReport | None:
+    def _figures(self) -> Figures | None:
         """Of the integers that a device computes."""
-        stage = origin_of(self.run).integer_stage
-        if not self._is_there(stage):
-            return None
-        folder = self.run.path(stage)
-        if stage == "calibrate":
-            return calibrate_record(folder).report.detection
-        return quantize_report(folder).detection
+        is_there = self._is_there(origin_of(self.run).integer_stage)
+        return integer_figures(self.run) if is_there else None
 
     def _of_targets(self, kind: str, read: Callable[[str], T | None]) -> dict[str, T]:
         """{target: what was read}, of all that are up to date and can be read."""

@@ -4,11 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from snapcli.errors import ArtifactError
 from snapcli.origin.origin import origin_of
 from snapcli.results.attach import attach_report
 from snapcli.results.bench import bench_report
-from snapcli.results.calibrate import calibrate_record
+from snapcli.results.calibrate import Figures, calibrate_record
 from snapcli.results.flash import image_size
+from snapcli.results.integers import integer_figures
 from snapcli.results.quantize import quantize_report
 from snapcli.results.stream import stream_report
 from snapcli.results.train import history
@@ -19,7 +21,7 @@ from snapcli.targets import load_target
 
 @dataclass(frozen=True)
 class Figure:
-    """unit: share (of 1), auroc, ratio, bytes, or what a counter counts."""
+    """unit: share (of 1), auroc, ratio, bytes, number, or what a counter counts."""
 
     name: str
     value: float | None
@@ -27,23 +29,64 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Heads:
+    """Whether the monitor has any, whether they cost and bring nothing (idle), and the command
+    that calibrates without them, if so."""
+
+    present: bool
+    idle: bool
+    remedy: str | None
+
+
+@dataclass(frozen=True)
 class ShowReport:
+    """heads: None unless the stage that fits them for a device is up to date. notes: on results
+    that are there but cannot be read, as those of another version of snap."""
+
     run: str
+    heads: Heads | None
     root: str
     states: tuple[StageState, ...]
     figures: tuple[Figure, ...]
+    notes: tuple[str, ...]
     next_command: str | None
 
 
 def show(run: Run) -> ShowReport:
     states = run.states()
-    every = [f for s in states if s.status == "done" for f in _figures(run, s.stage)]
+    done = [s.stage for s in states if s.status == "done"]
+    every: list[Figure] = []
+    notes = []
+    for stage in done:
+        try:
+            every += _figures(run, stage)
+        except ArtifactError as error:
+            notes.append(f"no figures of {stage}: {error.message}. Run: {run.remedy(stage)}")
     # Without labels nobody knows accuracy and errors.
     figures = every if origin_of(run).has_float else [f for f in every if f.value is not None]
     command = run.next_command()
     if command and command.startswith("snap bench") and _only_boards(states):
         command += " --port PORT"
-    return ShowReport(run.name, str(run.root), states, tuple(figures), command)
+    return ShowReport(
+        run=run.name,
+        heads=_heads(run, done),
+        root=str(run.root),
+        states=states,
+        figures=tuple(figures),
+        notes=tuple(notes),
+        next_command=command,
+    )
+
+
+def _heads(run: Run, done: list[str]) -> Heads | None:
+    """As they are on a device."""
+    if origin_of(run).integer_stage not in done:
+        return None
+    try:
+        found = integer_figures(run).heads
+    except ArtifactError:
+        return None
+    return Heads(found.present, found.idle, origin_of(run).without_heads if found.idle else None)
 
 
 def _only_boards(states: tuple[StageState, ...]) -> bool:
@@ -63,7 +106,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
     if kind == "calibrate" == origin_of(run).integer_stage:
         calibrated = calibrate_record(run.path(kind)).report
         labelled = not math.isnan(calibrated.test_accuracy)
-        return _detection(calibrated.detection, "errors" if labelled else "changed answers")
+        return _decided(calibrated, "errors" if labelled else "changed answers")
     if kind == "train":
         trained = history(run.path(kind)).report
         return [
@@ -75,7 +118,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         return [
             _figure("int8 accuracy, clean test", quantized.drift.int8_accuracy, "share"),
             _figure("Spearman of S, int8 to float", quantized.drift.spearman_all, "ratio"),
-            *_detection(quantized.detection),
+            *_decided(quantized),
         ]
     if kind == "flash":
         size = image_size(run.path(f"build/{target}"))
@@ -88,7 +131,7 @@ def _figures(run: Run, stage: str) -> list[Figure]:
         bench = bench_report(run, stage)
         return [
             _figure(f"{target}: one inference", bench.timing.mean, bench.counter),
-            Figure(f"{target}: overhead of the heads", bench.heads_overhead, "share"),
+            Figure(f"{target}: overhead of the monitor", bench.heads_overhead, "share"),
             Figure(f"{target}: bit-exact", bench.bit_exact, f"of {bench.inputs}"),
         ]
     if kind == "stream":
@@ -110,8 +153,16 @@ def _mean_surprisal(by_tap: Mapping[str, float]) -> list[Figure]:
     return [_figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in by_tap.items()]
 
 
-def _detection(report: DetectionReport, what: str = "errors") -> list[Figure]:
-    """what: what counts as wrong."""
+def _decided(report: Figures, what: str = "errors") -> list[Figure]:
+    """Of heads, U and F. what: what counts as wrong."""
+    return [
+        Figure("heads of the monitor", len(report.tap_weights), "number"),
+        *_detection(report.detection, what),
+        _figure("int8 share called foreign, clean test", report.foreign.clean_test, "share"),
+    ]
+
+
+def _detection(report: DetectionReport, what: str) -> list[Figure]:
     scores = {"U": "SNAP", "max-probability": "max-probability"}
     parts = {"pooled": "pooled", "per_cell": "per cell", "clean": "clean"}
     errors = [
@@ -126,6 +177,6 @@ def _detection(report: DetectionReport, what: str = "errors") -> list[Figure]:
     ood = [
         _figure(f"int8 AUROC of OOD, {ood_set}, {name}", by_score[score].auroc, "auroc")
         for ood_set, by_score in report.ood.items()
-        for score, name in scores.items()
+        for score, name in {"U": "SNAP", "F": "SNAP's F", **scores}.items()
     ]
     return errors + ood

@@ -105,6 +105,7 @@ def _stream(
         bit_exact=log.done,
         resumed_at=resumed_at,
         abstained=int(log.arrays["abstain"].sum()),
+        foreign=int(log.arrays["foreign"].sum()),
         budget=controller.budget_q24 / 2**24 if controller else None,
         repeats=repeats,
         restarts=restarts,
@@ -190,7 +191,8 @@ def identity_of(hello: Hello, plan: Stream, frames: int) -> dict[str, Any]:
 def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
     reports = []
     for segment in plan.segments:
-        abstain = log.arrays["abstain"][segment.first : segment.first + len(segment)]
+        frames = slice(segment.first, segment.first + len(segment))
+        abstain, foreign = log.arrays["abstain"][frames], log.arrays["foreign"][frames]
         if len(abstain):
             reports.append(
                 SegmentReport(
@@ -200,6 +202,7 @@ def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
                     segment.first,
                     len(abstain),
                     int(abstain.sum()),
+                    int(foreign.sum()),
                 )
             )
     return tuple(reports)

@@ -79,9 +79,11 @@ int main()
         if (monitor.read(&result) != SNAP_TFLM_OK) {
             return 1;
         }
-        printf("%d %u %u %d", static_cast<int>(result.predicted),
+        printf("%d %u %u %u %d %d", static_cast<int>(result.predicted),
                static_cast<unsigned>(result.score_q16),
-               static_cast<unsigned>(result.uncertainty_q16), static_cast<int>(result.abstain));
+               static_cast<unsigned>(result.uncertainty_q16),
+               static_cast<unsigned>(result.foreign_q16), static_cast<int>(result.abstain),
+               static_cast<int>(result.foreign));
         for (int tap = 0; tap < SNAP_MODEL_TAPS; tap++) {
             printf(" %u", static_cast<unsigned>(result.surprisal_q16[tap]));
         }

@@ -21,23 +21,25 @@ INPUT_BYTES, CLASSES, TAPS, STEPS, ARENA_BYTES = 16, 3, 2, 4, 2048
 MODEL_ID, TARGET = "0123456789abcdef", "fake"
 IMAGE = (4096, 0xCAFE0001, 0xCAFE0001)
 SETTINGS_CHECK = 0x5E771465
+FOREIGN = 50000  # threshold of F
 BUDGET = budget_of(0.3, 0.2, 0.1, 30000)
 BANNER = b"m-timestamp-mode-performance\r\nm-lap-us-12\r\nm-init-done\r\nm-ready\r\n"
 RATE_HOLDS_S = 3.0
 
 
-def forward(data: bytes) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:
-    """Class, S, U, surprisals and logits of an input."""
+def forward(data: bytes) -> tuple[int, int, int, int, tuple[int, ...], tuple[int, ...]]:
+    """Class, S, U, F, surprisals and logits of an input."""
     total = sum(data)
     logits = tuple((total >> i) % 256 - 128 for i in range(CLASSES))
-    return total % CLASSES, total, total * 41 % 65536, (total, total + 1), logits
+    uncertainty, foreign = total * 41 % 65536, total * 43 % 65536
+    return total % CLASSES, total, uncertainty, foreign, (total, total + 1), logits
 
 
 def expected(inputs: Sequence[bytes], budget: Budget = BUDGET) -> list[Inference]:
     """What a stream of these inputs answers."""
     state, answers = budget_start(budget), []
     for data in inputs:
-        predicted, score, uncertainty, surprisal, logits = forward(data)
+        predicted, score, uncertainty, foreign, surprisal, logits = forward(data)
         abstain, state = budget_step(budget, state, uncertainty)
         answers.append(
             Inference(
@@ -45,6 +47,8 @@ def expected(inputs: Sequence[bytes], budget: Budget = BUDGET) -> list[Inference
                 abstain=abstain,
                 score_q16=score,
                 uncertainty_q16=uncertainty,
+                foreign=foreign >= FOREIGN,
+                foreign_q16=foreign,
                 count=1000 + score,
                 rate_q24=state.rate_q24,
                 threshold_q24=state.threshold_q24,
@@ -220,7 +224,7 @@ class FakeDevice:
     def _carried_out(self, kind: int, payload: bytes) -> bytes | int:
         """The payload of an answer, or the code of an error."""
         if kind == 0x01:
-            fixed = (2, 1 | 2, INPUT_BYTES, CLASSES, TAPS, STEPS, 1, 0, 1, 80_000_000, ARENA_BYTES)
+            fixed = (3, 1 | 2, INPUT_BYTES, CLASSES, TAPS, STEPS, 1, 0, 1, 80_000_000, ARENA_BYTES)
             checks = (IMAGE[1], SETTINGS_CHECK, SETTINGS_CHECK, MODEL_ID.encode())
             return struct.pack("<HHIHHHBBIIIIII16s", *fixed, *checks) + self.target.encode()
         if kind in (0x02, 0x03):
@@ -249,16 +253,16 @@ class FakeDevice:
         return simple.get(kind, 1)
 
     def _result(self, kind: int, data: bytes) -> bytes:
-        predicted, score, uncertainty, surprisal, logits = forward(data)
+        predicted, score, uncertainty, foreign, surprisal, logits = forward(data)
         if kind == 0x02:
             abstain, self.stream = budget_step(BUDGET, self.stream, uncertainty)
             state = self.stream
         else:
             state = self.stream or budget_start(BUDGET)
             abstain = uncertainty << 8 >= BUDGET.threshold_q24
-        fixed = (predicted, abstain, score, uncertainty, 1000 + score)
+        fixed = (predicted, abstain, score, uncertainty, foreign >= FOREIGN, foreign, 1000 + score)
         state_q24 = (state.rate_q24, state.threshold_q24)
-        found = struct.pack("<iiIIQii", *fixed, *state_q24)
+        found = struct.pack("<iiIIiIQii", *fixed, *state_q24)
         found += struct.pack(f"<{TAPS}I{CLASSES}b", *surprisal, *logits)
         return found + (struct.pack("<4I", 1, 2, 3, 4) if kind == 0x03 else b"")
 

@@ -27,14 +27,14 @@ def hellos(draw: st.DrawFn) -> tuple[Hello, bytes]:
     model_id, target = draw(hex_digits), draw(st.text("abc-0123", max_size=12))
     packed = b"".join(
         (
-            struct.pack("<HHI", 2, flags, input_bytes),
+            struct.pack("<HHI", 3, flags, input_bytes),
             struct.pack("<HHHBB", classes, taps, steps, unit, 0),
             struct.pack("<IIIIII", step, hz, arena, image, settings_check, own),
             model_id.encode() + target.encode(),
         )
     )
     meant = Hello(
-        protocol_version=2,
+        protocol_version=3,
         model_id=model_id,
         target=target,
         input_bytes=input_bytes,
@@ -73,6 +73,8 @@ def test_results_have_the_shape_that_hello_tells(
         abstain=data.draw(st.booleans()),
         score_q16=data.draw(u32),
         uncertainty_q16=data.draw(u32),
+        foreign=data.draw(st.booleans()),
+        foreign_q16=data.draw(u32),
         count=data.draw(st.integers(0, 2**64 - 1)),
         rate_q24=data.draw(i32),
         threshold_q24=data.draw(i32),
@@ -80,8 +82,8 @@ def test_results_have_the_shape_that_hello_tells(
         logits=tuple(data.draw(st.integers(-128, 127)) for _ in range(hello.classes)),
     )
     counts = tuple(data.draw(u32) for _ in range(hello.steps))
-    fixed = astuple(meant)[:7]
-    result = struct.pack("<iiIIQii", *fixed)
+    fixed = astuple(meant)[:9]
+    result = struct.pack("<iiIIiIQii", *fixed)
     result += b"".join(value.to_bytes(4, "little") for value in meant.surprisal_q16)
     result += b"".join(value.to_bytes(1, "little", signed=True) for value in meant.logits)
     assert messages.parse_inference(result, hello) == meant

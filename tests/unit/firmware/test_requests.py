@@ -68,7 +68,7 @@ def start(console: Console, payload: bytes = b"") -> None:
 
 def test_hello_tells_what_was_built(console):
     assert hello(console) == Hello(
-        protocol_version=2,
+        protocol_version=3,
         model_id=MODEL_ID,
         target="host",
         input_bytes=INPUT_BYTES,
@@ -226,6 +226,7 @@ def test_a_build_without_heads(baseline):
         assert (result.predicted, result.logits) == (7, expected(data).logits)
         numbers = (result.abstain, result.score_q16, result.rate_q24, result.threshold_q24)
         assert (*numbers, result.surprisal_q16) == (False, 0, 0, 0, ())
+        assert (result.foreign, result.foreign_q16) == (False, 0)
         assert_refused(console, Type.SETTINGS, OTHER.pack(), ErrorCode.WRONG_SETTINGS)
         assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 2)
 

@@ -47,6 +47,7 @@ class Settings:
     weight_q16: tuple[int, int] = (ONE_Q16, 0)
     b0_q16: int = 0
     b1_q16: int = ONE_Q16
+    foreign_threshold_q16: int = 60000
     model_id: str = MODEL_ID
     layout: int = _LAYOUT
 
@@ -54,9 +55,10 @@ class Settings:
         c = self.controller
         numbers = (c.budget_q24, c.eta_q24, c.kappa_q24, c.threshold_q24) if c else (0, 0, 0, 0)
         body = bytes.fromhex(self.model_id) + struct.pack(
-            "<III4iI2I3i",
+            "<III4iI2I3iI",
             *(self.layout, self.threshold_q16, int(c is not None), *numbers, 0),
             *(*self.weight_q16, self.b0_q16, self.b1_q16, 0),
+            self.foreign_threshold_q16,
         )
         return struct.pack("<4sIII", b"SNPS", 16 + len(body), zlib.crc32(body), replaces) + body
 
@@ -86,6 +88,8 @@ def expected(data: bytes, settings: Settings = OWN) -> Inference:
         abstain=uncertainty >= settings.threshold_q16,
         score_q16=score,
         uncertainty_q16=uncertainty,
+        foreign=ONE_Q16 - uncertainty >= settings.foreign_threshold_q16,
+        foreign_q16=ONE_Q16 - uncertainty,
         count=0,
         rate_q24=0,
         threshold_q24=0,

@@ -23,6 +23,8 @@ def test_the_reference_is_that_of_the_monitor(monitor: Monitor) -> None:
     assert [a.abstain for a in answers] == expected.abstain.tolist()
     assert [a.predicted for a in answers] == expected.predicted.tolist()
     assert [a.uncertainty_q16 for a in answers] == expected.uncertainty_q16.tolist()
+    assert [a.foreign for a in answers] == expected.foreign.tolist()
+    assert [a.foreign_q16 for a in answers] == expected.foreign_q16.tolist()
     assert [a.score_q16 for a in answers] == expected.score_q16.tolist()
     assert [list(a.surprisal_q16) for a in answers] == expected.surprisal_q16.tolist()
     assert [list(a.logits) for a in answers] == expected.logits.tolist()

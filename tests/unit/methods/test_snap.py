@@ -8,8 +8,16 @@ from scipy.special import expit, softmax
 from sklearn.metrics import roc_auc_score
 
 from snapcli.config import CalibrateOptions
-from snapcli.methods.method import DISTANCE, LOGITS, SURPRISAL, UNCERTAINTY, Batch, Dev
-from snapcli.methods.snap import DeployedSnap, Snap, Surprise
+from snapcli.methods.method import (
+    DISTANCE,
+    FOREIGN,
+    LOGITS,
+    SURPRISAL,
+    UNCERTAINTY,
+    Batch,
+    Dev,
+)
+from snapcli.methods.snap import DeployedForeign, DeployedSnap, Foreign, Snap, Surprise
 from snapcli.score.calibration import Condition, Conditions, fit_map
 from snapcli.score.confidence import doubt, energy, error_logit
 from snapcli.score.maps import Features, reads_third
@@ -136,6 +144,42 @@ def test_the_device_has_said_u_itself() -> None:
     p = method.probabilities(batch)
     rows = np.arange(len(batch)), method.answers(batch)
     np.testing.assert_allclose(p[rows], 1 - batch.outputs[UNCERTAINTY])
+
+
+def test_f_finds_foreign_inputs_and_claims_no_probability() -> None:
+    evidence = made_evidence()
+    method = Foreign("snap-foreign", OPTIONS, tap=TAPS[-1])
+    method.fit(evidence.train, evidence.dev)
+    usual = method.score(evidence.clean)
+    for key in evidence.foreign:
+        batch = evidence.conditions[key]
+        found = np.r_[np.zeros(len(usual)), np.ones(len(batch))]
+        assert roc_auc_score(found, np.r_[usual, method.score(batch)]) > 0.9
+        assert method.uncertainty(batch) is None
+    # Who is right has no say.
+    blind = Foreign("snap-foreign", OPTIONS, tap=TAPS[-1])
+    dev = evidence.dev
+    mislabelled = Dev(dev.clean, {k: Batch(b.outputs, 0 * b.y) for k, b in dev.corrupted.items()})
+    blind.fit(evidence.train, mislabelled)
+    np.testing.assert_array_equal(blind.score(evidence.clean), usual)
+
+
+def test_the_device_has_said_f_itself() -> None:
+    batch = made_evidence().clean
+    method = DeployedForeign("snap-foreign", "")
+    np.testing.assert_array_equal(method.score(batch), batch.outputs[FOREIGN])
+
+
+def test_a_monitor_without_heads_is_not_told_surprise() -> None:
+    """The map reads logits and distances alone, and says the same whatever the heads say."""
+    evidence = made_evidence()
+    method = Snap("snap", CalibrateOptions(map="evidence", taps="none"), tap=TAPS[-1])
+    method.fit(evidence.train, evidence.dev)
+    for batch in evidence.conditions.values():
+        expected = method.score(batch)
+        np.testing.assert_array_equal(method.score(with_surprisal(batch, 7.0)), expected)
+    right = evidence.clean.logits.argmax(axis=-1) == evidence.clean.y
+    assert roc_auc_score(~right, method.score(evidence.clean)) > 0.6
 
 
 def test_the_hybrid_hears_what_only_the_distance_says() -> None:

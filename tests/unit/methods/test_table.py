@@ -10,9 +10,10 @@ from snapcli.judging.device_evidence import DeviceNetwork
 from snapcli.methods.method import Method, Tuning
 from snapcli.methods.network import surprisal_by
 from snapcli.methods.shaped_features import LastLayer
-from snapcli.methods.snap import DeployedSnap, Snap
+from snapcli.methods.snap import DeployedForeign, DeployedSnap, Foreign, Snap
 from snapcli.methods.table import (
     DEPLOYED,
+    FOREIGN,
     GROUPS,
     REFERENCE,
     ROWS,
@@ -36,6 +37,7 @@ class Made:
     last: LastLayer | None = None
     own_head: str = "gaussian"
     heads: tuple[str, ...] = ()
+    has_heads: bool = True
     is_integer: bool = False
     shows_activations: bool = True
 
@@ -170,6 +172,24 @@ def test_no_distance_comes_over_the_link() -> None:
 def test_the_float_model_has_no_u_of_the_device() -> None:
     assert refused(DEPLOYED, Made())
     assert not refused(DEPLOYED, Made(is_integer=True))
+
+
+def test_f_is_that_of_the_device_where_there_is_one() -> None:
+    assert isinstance(made(FOREIGN, Made()), Foreign)
+    for network in (Made(is_integer=True), DeviceNetwork("gaussian")):
+        assert isinstance(made(FOREIGN, network), DeployedForeign)
+
+
+def test_a_monitor_without_heads_leaves_what_reads_none() -> None:
+    network = Made(taps=(), has_heads=False, is_integer=True)
+    device = DeviceNetwork("gaussian", has_heads=False)
+    evidence = Calibration(CalibrateOptions(taps="none"), "evidence")
+    for name in ("snap-s", "snap-gated", "snap-logistic", "snap-percentile", "hybrid"):
+        assert "no heads" in refused(name, network, evidence)
+        assert refused(name, device, evidence)
+    assert "no heads" in refused("mahalanobis-full", network, evidence)
+    for name in ("snap-class-gated", "snap-evidence", "snap", FOREIGN, DEPLOYED, "entropy"):
+        assert not refused(name, network, evidence), name
 
 
 # ---- As the run was calibrated ----------------------------------------------

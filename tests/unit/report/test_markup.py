@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.report.markup import path, tag, text
+from snapcli.report.markup import path, prose, tag, text
 
 places = st.floats(-2000, 2000)
 
@@ -18,6 +18,10 @@ def test_any_words_come_back(words: str) -> None:
     assert (element.text or "") == words
     # An attribute's line ends and tabs are blanks to any reader of XML.
     assert element.attrib["data-tip"] == re.sub(r"[\t\n\r]", " ", words)
+
+
+def test_commands_among_words() -> None:
+    assert prose("Run: `a <b>`, or `c`.") == "Run: <code>a &lt;b&gt;</code>, or <code>c</code>."
 
 
 def test_names_of_attributes() -> None:

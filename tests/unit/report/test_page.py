@@ -28,6 +28,7 @@ from snapcli.score.selection import TapCost
 from tests.unit.stages.made_stream import stream_report
 
 from .example import METHODS, NOT_RUN, example
+from .figures import figures, heads
 
 VOID = {"meta", "link"}
 
@@ -75,7 +76,7 @@ def evaluation() -> EvalReport:
 @pytest.fixture(scope="module")
 def contents(evaluation: EvalReport) -> Contents:
     arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (BufferPlace("x", 64, 0, 0, 1),))
-    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1)
+    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1, foreign=0)
     played = stream_report(4, part="a board", segments=(segment,))
     row = CostRow("snap", "U", TOO_LARGE, "by 12 B", flash_bytes=4321, ram_bytes=10)
     target = TargetCost("tiny", "P", "qemu-m4", 1, 0, 0, 0, (row,))
@@ -118,6 +119,7 @@ def contents(evaluation: EvalReport) -> Contents:
             ),
         ],
         recipe="[train]\nseed = 3",
+        figures=figures(),
     )
 
 
@@ -267,3 +269,73 @@ def test_undefined_figures_are_dashes(contents: Contents) -> None:
     text = page(replace(contents, evaluation=report_from_dict(values)))
     Tree(text)
     assert not re.search(r"\bnan\b", text)
+
+
+def section(text: str, name: str) -> str:
+    (found,) = re.findall(rf'<section id="{name}">(.*?)</section>', text, re.S)
+    return str(found)
+
+
+def cells(markup: str) -> list[list[str]]:
+    """Of the rows of a table."""
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', markup)
+    return [re.findall(r">([^<>]+)<", f">{row}") for row in rows]
+
+
+def test_what_is_called_foreign(text: str) -> None:
+    found = section(text, "foreign")
+    assert "the surprise S (how unlikely activations are" in found
+    assert "0.9876 on: so are 1.0\N{NO-BREAK SPACE}% of clean dev data." in found
+    heading = re.findall(r'class="sort">(.*?)</button>', found)
+    assert heading == ["inputs", "called foreign, %", "F", "U", "S", "max-probability"]
+    assert cells(found) == [
+        ["clean test data", "3.2", *4 * ["\N{EN DASH}"]],
+        ["photos", "87.6", "0.990", "0.910", "0.950", "0.750"],
+        ["letters", "54.3", "0.990", "0.910", "0.950", "0.750"],
+    ]
+
+
+def test_a_foreign_threshold_that_nothing_reaches(contents: Contents) -> None:
+    some = figures()
+    above = replace(some, foreign=replace(some.foreign, threshold=1.5))
+    found = section(page(replace(contents, figures=above)), "foreign")
+    assert "Its threshold is above 1: no input is called foreign." in found
+    assert "1.5" not in found
+
+
+def test_what_f_reads_without_heads(contents: Contents) -> None:
+    bare = figures(heads(present=False))
+    found = section(page(replace(contents, figures=bare)), "foreign")
+    assert "the distance to the class that was answered" in found
+    assert "surprise" not in found
+    assert [len(row) for row in cells(found)] == 3 * [5]
+
+
+def test_what_is_known_of_each_answer(text: str, contents: Contents) -> None:
+    found = section(text, "answers")
+    assert cells(found) == [
+        ["yes", "25.0", "12.5", "0.25", "0.50", "0.810", "0.820", "0.830"],
+        ["no &lt;0&gt;", "75.0", "37.5", "\N{MINUS SIGN}0.25", "0.00", "0.710", "0.720", "0.730"],
+        ["any answer", "100.0", "31.2", *2 * ["\N{EN DASH}"], "0.760", "0.770", "0.780"],
+    ]
+    assert "as often in the field as in dev data" in found
+    without = section(page(replace(contents, figures=figures(offsets=0.0))), "answers")
+    assert "as often in the field" not in without
+    assert "This run goes without offsets" in without
+
+
+def test_a_map_that_is_not_told_the_answer(contents: Contents) -> None:
+    text = page(replace(contents, figures=replace(figures(), answers=())))
+    assert 'id="foreign"' in text
+    assert 'id="answers"' not in text
+
+
+def test_idle_heads_come_before_all_else(contents: Contents) -> None:
+    command = "snap calibrate --run 'a<b' --taps none"
+    idle = page(replace(contents, figures=figures(heads(idle=True)), without_heads=command))
+    found = section(idle, "verdict")
+    assert found.index("The heads are idle") < found.index("SNAP")
+    assert found.index("Are the heads worth their cost?") < found.index("Does it fit?")
+    code = "<code>snap calibrate --run &#x27;a&lt;b&#x27; --taps none</code>"
+    assert found.count(code) == 2
+    Tree(idle)

@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli.metrics.bootstrap import Interval
-from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.report.contents import Contents
 from snapcli.report.outcome import LOSES, TIES, UNDEFINED, WINS, headlines, outcome
 from snapcli.report.verdict import lead, statements
 from snapcli.results.bench import BenchReport
 from snapcli.results.flash import ImageSize
-from snapcli.score.calibration import DetectionReport
 from tests.unit.stages.board_report import report
 
 from .example import example
+from .figures import figures, heads
 
 MISSING = {"bench/qemu-m4": "no bench", "flash/qemu-m4": "no flash", "eval": "no eval"}
 bound = st.floats(-1, 1)
@@ -103,12 +102,30 @@ def test_nothing_is_claimed_of_what_was_not_measured() -> None:
     empty = Contents("run", "model", "data", MISSING)
     assert lead(empty) == "Nothing was measured yet."
     assert {s.tone for s in statements(empty)} == {"unknown"}
-    errors = {
-        score: ErrorDetection(*3 * [Detection(value, value)], cells=1)
-        for score, value in (("U", 0.9), ("max-probability", 0.8))
-    }
-    plain = replace(empty, detection=DetectionReport(errors, {}))
+    plain = replace(empty, figures=figures())
     better = statements(plain)[2]
     assert (better.tone, better.figure) == ("unknown", "not shown")
     assert "0.900 against 0.800" in better.words
     assert "without intervals. no eval" in better.words
+
+
+def test_idle_heads_come_first() -> None:
+    command = "snap calibrate --taps none --run digits-001"
+    used = replace(contents(), benches={"qemu-m4": bench()}, figures=figures())
+    idle = replace(used, figures=figures(heads(idle=True)), without_heads=command)
+    assert (
+        lead(idle) == f"{lead(idle).partition('.')[0]}. Calibrate again: `{command}`. {lead(used)}"
+    )
+    assert lead(idle).startswith("The heads are idle: ")
+    first, *others = statements(idle)
+    assert (first.figure, first.tone) == ("no, idle", "bad")
+    assert first.words.endswith(f"Run: `{command}`")
+    assert others == statements(used)
+
+
+def test_nothing_is_said_of_heads_that_a_monitor_does_not_have() -> None:
+    bare = replace(contents(), benches={"qemu-m4": bench()}, figures=figures(heads(present=False)))
+    costs = statements(bare)[1]
+    assert "the monitor, which has no heads, adds 200\N{NO-BREAK SPACE}B of flash" in costs.words
+    assert "heads and map" not in costs.words
+    assert "idle" not in lead(bare)

@@ -1,11 +1,14 @@
 """The rule of `auto`, on figures made up for it."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from snapcli.metrics.detection import Detection, ErrorDetection
-from snapcli.score.choice import BY_PREFERENCE, Worth, choose_kind
+from snapcli.score.choice import BY_PREFERENCE, Worth, choose_kind, kinds_for
+from snapcli.score.maps import Features
 
 NAN = float("nan")
 
@@ -51,6 +54,23 @@ def test_the_order_of_simplicity(order: tuple[int, int]) -> None:
     assert choose(**changed)[0] == simple
     assert BY_PREFERENCE[:5] == ("gated", "logistic-s", "logistic", "gated-taps", "isotonic")
     assert BY_PREFERENCE[5:] == ("class-gated", "evidence", "temperature")
+
+
+def test_without_heads_the_softmax_is_the_simplest() -> None:
+    """Nothing else could react to what dev data do not show."""
+    rows = np.zeros(2)
+    features = Features(rows, rows, rows, np.zeros((2, 0)), rows.astype(int), 2)
+    measured = replace(features, distances=np.ones((2, 2)))
+    assert kinds_for(features) == ("temperature", "class-gated")
+    assert kinds_for(measured) == ("temperature", "class-gated", "evidence")
+    assert kinds_for(replace(measured, surprisal=np.ones((2, 1)))) == BY_PREFERENCE
+
+    def taken(gain: float) -> str:
+        gains = {"temperature": CONFIDENCE, "class-gated": figures(0.8 + gain, 0.75, 0.9)}
+        return choose_kind(Worth(gains, CONFIDENCE, 50))[0]
+
+    assert taken(0.004) == "temperature"
+    assert taken(0.006) == "class-gated"
 
 
 def test_what_is_gained_within_conditions_counts_as_much_as_the_pooled_gain() -> None:

@@ -39,6 +39,8 @@ def report(inputs: int = 4, warmup: int = 2, counter: str = "cycles") -> BenchRe
         warmup=warmup,
         inputs=inputs,
         bit_exact=inputs,
+        abstained=inputs // 4,
+        foreign=1,
         repeats=0,
         restarts=0,
         counter=counter,

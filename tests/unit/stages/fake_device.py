@@ -16,7 +16,7 @@ from ..tiny_monitor import INPUT_SHAPE, tiny_body, tiny_monitor
 
 STEP = 40
 HELLO = Hello(
-    protocol_version=2,
+    protocol_version=3,
     model_id="0123456789abcdef",
     target="qemu-m4",
     input_bytes=int(np.prod(INPUT_SHAPE)),
@@ -107,6 +107,8 @@ class FakeDevice:
             abstain=bool(s.abstain[0]),
             score_q16=int(s.score_q16[0]),
             uncertainty_q16=int(s.uncertainty_q16[0]),
+            foreign=bool(s.foreign[0]),
+            foreign_q16=int(s.foreign_q16[0]),
             count=STEP * (1000 + int(x.sum()) % 50),
             rate_q24=0,
             threshold_q24=min(self.monitor.decision.threshold_q16 << 8, 1 << 24),

@@ -37,6 +37,7 @@ def stream_report(frames: int, **values: Any) -> StreamReport:
         "bit_exact": frames,
         "resumed_at": 0,
         "abstained": 1,
+        "foreign": 0,
         "budget": None,
         "repeats": 0,
         "restarts": 0,

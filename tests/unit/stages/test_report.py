@@ -10,7 +10,6 @@ import pytest
 from snapcli.config import CMSIS_NN, CalibrateOptions, Recipe, dump_recipe
 from snapcli.emit import build_program
 from snapcli.errors import ArtifactError
-from snapcli.metrics.detection import Detection, ErrorDetection
 from snapcli.monitor.decision import decision_to_dict
 from snapcli.monitor.monitor import CALIBRATION_FILE
 from snapcli.origin.recipe import CONFIG
@@ -21,12 +20,12 @@ from snapcli.results.export_c import REPORT, StoredExport
 from snapcli.results.export_c import SCHEMA as EXPORT_SCHEMA
 from snapcli.results.stream import SCHEMA, SegmentReport
 from snapcli.runs import Run, create_run, json_writer, write_json
-from snapcli.score.calibration import DetectionReport
 from snapcli.stages.report import report
 from tests.conftest import snap
 from tests.unit.tiny_monitor import tiny_monitor
 
 from ..report.example import example
+from ..report.figures import figures, heads
 from .board_report import report as bench_report
 from .made_stream import flash_report, stream_files
 from .tiny_run import tiny_run
@@ -62,7 +61,7 @@ def played(run: Run, frames: int, schema: int = SCHEMA) -> None:
     """A stream whose device was sure but for one frame."""
     doubt = np.zeros(frames, np.uint32)
     doubt[frames // 2] = 2**15
-    segment = SegmentReport("clean", "clean", 0, 0, frames, 1)
+    segment = SegmentReport("clean", "clean", 0, 0, frames, 1, 0)
     arrays = {
         "uncertainty_q16": doubt,
         "threshold_q24": np.full(frames, 2**22),
@@ -161,31 +160,30 @@ def test_an_arena_is_drawn_without_the_files_of_its_kernels(
     assert text.count('class="buffer b-') == len(plan.buffers)
     # Of an attached run the figures without intervals are those of calibrate.
     assert "pooled 0.900 against 0.800" in text
+    assert "heads are idle" not in text
 
 
-def calibrated() -> CalibrateRecord:
-    errors = {
-        score: ErrorDetection(*3 * [Detection(auroc, auroc)], cells=1)
-        for score, auroc in (("U", 0.9), ("max-probability", 0.8))
-    }
-    figures = CalibrateReport(
-        temperature=1.0,
-        tap_weights={},
-        map={"kind": "gated"},
-        map_reason="",
-        reads_surprise=True,
-        threshold=0.5,
-        promise=None,
-        coverage_clean_test=0.95,
-        controller=None,
-        accuracy_by_severity={},
-        dev={},
-        detection=DetectionReport(errors, {}),
+def calibrated(idle: bool = False) -> CalibrateRecord:
+    report = CalibrateReport(
+        **vars(figures(heads(idle=idle))),
         run="tiny-001",
         threshold_rule="coverage",
         test_accuracy=0.9,
     )
-    return CalibrateRecord(CalibrateOptions(), figures)
+    return CalibrateRecord(CalibrateOptions(), report)
+
+
+def test_idle_heads_are_said_with_the_command_of_the_run(tmp_path: Path) -> None:
+    run = tiny_run(tmp_path)
+    with run.write("calibrate", ("attach",)) as out:
+        write_json(out / CALIBRATION_FILE, asdict(calibrated(idle=True)))
+    text = Path(report(run).page).read_text()
+    lead, _, rest = text.partition("The heads are idle")[2].partition("</p>")
+    command = f"snap calibrate --run {run.root} --taps none"
+    assert command in lead
+    assert command in rest
+    assert 'id="foreign"' in rest
+    assert 'id="answers"' in rest
 
 
 def test_tables_of_ablations_whatever_they_hold(tmp_path: Path) -> None:
