@@ -155,6 +155,11 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.taps is 'none', but the map {self.map} reads the heads",
                 f"Take one of {', '.join(_WITHOUT_HEADS)}.",
             )
+        if self.taps == NO_TAPS and self.third != NO_THIRD:
+            raise ConfigError(
+                f"calibrate.third is '{self.third}', but no map without heads takes a third input",
+                "Leave one of the two out.",
+            )
         if self.hidden and self.map != EVIDENCE:
             raise ConfigError(
                 f"calibrate.hidden is {self.hidden}, but the map {self.map} has no hidden layer",

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from snapcli import fixedpoint as fx
-from snapcli.config import NO_THIRD, CalibrateOptions
+from snapcli.config import MAPS_WITHOUT_TAPS, NO_THIRD, CalibrateOptions
+from snapcli.data import Dataset
 from snapcli.data.evaluation import Evaluation, Key
 from snapcli.errors import UsageError
 from snapcli.judging.conditions import conditions, dev_conditions, foreign_conditions, seen
@@ -37,6 +38,8 @@ def fit_decision(
     """Of a body with its distances; a body without taps has a decision without weights."""
     clean = raw[_CLEAN]
     labelled = evaluation.dataset.labelled
+    if not body.taps:
+        check_without_heads(evaluation.dataset, options)
     if not labelled:
         _check_unlabelled(evaluation, options)
     tensor = body.graph.tensors[body.logits_tensor]
@@ -97,6 +100,23 @@ def fit_decision(
         dev=choice.dev,
         detection=fitted.detection,
     )
+
+
+def check_without_heads(dataset: Dataset, options: CalibrateOptions) -> None:
+    """Raises UsageError where a monitor without heads has nothing to make U of."""
+    if options.reads_heads or options.third != NO_THIRD:
+        what = (
+            f"the map {options.map}" if options.reads_heads else f"the third input {options.third}"
+        )
+        raise UsageError(
+            f"{what} is for monitors with heads, and this one has none",
+            f"Take one of the maps {', '.join(MAPS_WITHOUT_TAPS)}, or auto.",
+        )
+    if not dataset.labelled and not dataset.corruptions:
+        raise UsageError(
+            "without heads and without labels nothing says how likely an error is",
+            "Attach with heads (--taps auto), with --labels or with --augment-dev.",
+        )
 
 
 def _check_unlabelled(evaluation: Evaluation, options: CalibrateOptions) -> None:

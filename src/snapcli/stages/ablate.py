@@ -149,6 +149,11 @@ def _check(run: Run, kind: str, target: Target) -> None:
             f"{run.name} holds a finished model: its heads are Gaussian, fitted after it",
             f"Take one of {', '.join(k for k in _TITLES if k not in _OF_TRAINED)}.",
         )
+    if not origin_of(run).deployed().monitor.body.heads:
+        raise UsageError(
+            f"an ablation varies heads, and the monitor of {run.name} has no heads",
+            "Compare maps with: snap eval --methods snap-class-gated,snap-evidence",
+        )
     emulated_twin(target)
     for tool in (toolchain.GCC, toolchain.QEMU):
         toolchain.find_tool(tool)

@@ -44,6 +44,7 @@ from snapcli.judging.calibrate_attached import (
     save_scores,
     write_decision,
 )
+from snapcli.judging.decision import check_without_heads
 from snapcli.judging.dev_scores import DevScores
 from snapcli.judging.tap_choice import TapChoice, choose_taps
 from snapcli.models.finished import Finished, is_keras, load_finished
@@ -98,6 +99,8 @@ def attach(
     options = replace(recipe.attach, data_dir=place)
     recipe = replace(recipe, attach=options)
     model = _opened(options, on_progress)
+    if options.taps == NONE:
+        check_without_heads(model.dataset, recipe.calibrate)
     content, graph, dataset = model.content, model.graph, model.dataset
     pairs = _pairs(graph, options)
     train = replace(dataset, train=dataset.train.spread(_EXAMPLES))
