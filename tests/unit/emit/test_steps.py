@@ -14,6 +14,7 @@ from snapcli.emit.steps import (
     classifier_start,
     lives,
     order,
+    stages,
 )
 from snapcli.graph import Graph, Layer, Tensor
 from snapcli.graph.fusion import fuse_residuals
@@ -62,6 +63,16 @@ def test_the_distances_are_taken_as_soon_as_the_answer_is_there() -> None:
         SumStep(last, body.pooled_length(last)),
         DistanceStep(last, body.logits_tensor),
     ]
+
+
+def test_what_only_the_distance_reads_is_the_distance_s() -> None:
+    """Sums that heads read, too, are theirs."""
+    body = body_with_distance()
+    last, logits = body.taps[-1].after, body.logits_tensor
+    pooled, ends = SumStep(last, 8), [DENSE, DistanceStep(last, logits)]
+    assert stages([*layers()[:4], pooled, *ends])[4:] == ["distance", "classifier", "distance"]
+    shared = [pooled, HeadStep(0, TapTensors("stem", last)), *ends]
+    assert stages([*layers()[:4], *shared])[4:] == ["heads", "heads", "classifier", "distance"]
 
 
 def test_a_source_that_is_read_twice_needs_room_for_both_readers() -> None:
