@@ -95,7 +95,7 @@ def ends(graph: Graph) -> dict[str, tuple[Graph, End]]:
         "temperature": (graph, temperature_end(logits, 1.7)),
         "energy": (graph, energy_end(logits, 1.5)),
         "ash": (shaped, energy_end(shaped.tensors[shaped.outputs["logits"]], 1.0)),
-        "distance": (with_tapped, distance_end(logits, tapped, distance)),
+        "distance": (with_tapped, distance_end(logits, tapped, distance.parameters)),
         "ensemble": (three, entropy_end(members)),
     }
 

@@ -80,6 +80,8 @@ def test_a_monitor_without_heads_goes_through_every_command(
     made: dict[str, Workspace], tmp_path: Path
 ) -> None:
     workspace = made["without heads"].copy(tmp_path / "runs")
+    readme = (workspace.run / "export-c" / TARGET / "README.md").read_text()
+    assert "The monitor's flash: distances to the classes" in readme
     for command, options in (
         ("bench", ("--stream", "--limit", "100")),
         ("monitor", ("--frames", "3")),

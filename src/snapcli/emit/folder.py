@@ -228,22 +228,21 @@ input or output in any of it.
 | total | | | {program.graph.macs:,} | {constants:,} | | {plan.arena_bytes:,} | |
 
 A MAC is a multiplication that is accumulated, or an addition where nothing is multiplied.
-{_heads_line(program)}The largest set of tensors alive at once is {program.live_bytes:,} B; the
+{_monitor_line(program)}The largest set of tensors alive at once is {program.live_bytes:,} B; the
 arena is {share:.2f} of it{why}.
 
 The code is snap-uq's, MIT licence: LICENSE goes with it{licence}.
 """
 
 
-def _heads_line(program: Program) -> str:
-    if not program.heads:
-        return ""
-    size = sum(head.constant_bytes for head in program.heads)
-    far = program.distance
-    distance = f", the distance to the nearest class {far.constant_bytes:,} B" if far else ""
-    count = len(program.heads)
-    heads = "The head takes" if count == 1 else f"The {count} heads take"
-    return f"{heads} {size:,} B of flash more{distance}, and the map its tables.\n"
+def _monitor_line(program: Program) -> str:
+    parts = []
+    if program.heads:
+        count, size = len(program.heads), sum(head.constant_bytes for head in program.heads)
+        parts.append(f"{count} head{'' if count == 1 else 's'} {size:,} B")
+    if program.distance:
+        parts.append(f"distances to the classes {program.distance.constant_bytes:,} B")
+    return f"The monitor's flash: {', '.join(parts)}, its maps and tables.\n" if parts else ""
 
 
 def _call_lines(program: Program) -> str:
