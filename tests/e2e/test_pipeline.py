@@ -159,7 +159,7 @@ def test_quantize_reports_the_drift(finished: Finished) -> None:
 
 def test_bench_reports_what_was_measured(finished: Finished) -> None:
     report = finished.outcomes["bench"].json
-    assert report["schema"] == 3
+    assert report["schema"] == 4
     assert report == read(finished.workspace, "bench/qemu-m4-001.json")
     assert report["bit_exact"] == report["inputs"] == INPUTS
     assert report["counter"] == "instructions"

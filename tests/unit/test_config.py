@@ -180,11 +180,10 @@ def test_the_last_override_wins(tmp_path: Path) -> None:
             "no map without heads takes a third input",
             "Leave one",
         ),
-        ("[calibrate]\nmap = 'gated'\nhidden = 4", "gated has no hidden layer", "map evidence"),
         (
-            "[calibrate]\nmap = 'isotonic'\nclass_offsets = false",
-            "the map isotonic has none anyway",
-            "class-gated",
+            "[calibrate]\nmap = 'gated'\nhidden = 4",
+            "gated has no hidden layer",
+            "evidence, or auto",
         ),
         (
             "[calibrate]\nmap = 'evidence'\nhidden = 65",

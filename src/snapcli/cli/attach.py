@@ -171,6 +171,16 @@ def show(report: "AttachReport", without_heads: str) -> None:
         *foreign(calibrated.foreign),
     ]
     console.pairs(f"attach: {report.run}", rows)
+    if report.taps or len(report.candidates) > 1:  # else there was nothing to choose from
+        _candidates(report)
+    maps("int8", calibrated.dev, calibrated.map["kind"], labelled)
+    detection("int8", calibrated.detection, labelled)
+    answers("int8", calibrated.answers)
+    for line in report.means:
+        console.say(line)
+
+
+def _candidates(report: "AttachReport") -> None:
     console.table(
         "candidates, each alone",
         ("tap", "from", "rank", "r with S", "AUPRC, dev", "flash"),
@@ -186,8 +196,3 @@ def show(report: "AttachReport", without_heads: str) -> None:
             for c in report.candidates
         ],
     )
-    maps("int8", calibrated.dev, calibrated.map["kind"], labelled)
-    detection("int8", calibrated.detection, labelled)
-    answers("int8", calibrated.answers)
-    for line in report.means:
-        console.say(line)

@@ -122,7 +122,7 @@ def show(report: "CalibrateReport", origin: "Origin") -> None:
         ("accuracy", percent(report.test_accuracy)),
         *by_severity(report.accuracy_by_severity, labelled),
         ("temperature", figure(report.temperature)),
-        ("tap weights", per_tap(report.tap_weights)),
+        *([("tap weights", per_tap(report.tap_weights))] if report.tap_weights else []),
         ("map", f"{map(report.map)}. {report.map_reason}"),
         ("heads", heads(report)),
         ("threshold", f"{threshold(report.threshold)} (by {report.threshold_rule})"),

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from snapcli import console
+from snapcli.config import EVIDENCE
 from snapcli.report.words import UNGRADED
+from snapcli.score.maps.gated import OWN
 
 if TYPE_CHECKING:
     from snapcli.metrics.bootstrap import Interval
@@ -185,13 +187,17 @@ def heads(report: "Figures") -> str:
     """What they are good for."""
     found = report.heads
     if not found.present:
-        return "none: U and F are made of logits and distances"
-    uses = ["errors"] if found.find_errors else []
-    uses += ["foreign inputs"] if found.find_foreign else []
-    gain = (
-        "" if math.isnan(found.gain) else f"; worth {found.gain:+.3f} on dev beyond a map without"
-    )
-    return f"find {' and '.join(uses) or 'nothing'}{gain}"
+        measured = OWN in report.foreign.inputs or report.map["kind"] == EVIDENCE
+        return f"none: U and F are made of logits {'and distances' if measured else 'alone'}"
+    finds = {"errors": found.find_errors, "foreign inputs": found.find_foreign}
+    uses = [what for what, does in finds.items() if does]
+    unknown = [what for what, does in finds.items() if does is None]
+    said = f"find {' and '.join(uses) or 'nothing'}"
+    if not math.isnan(found.gain):
+        said += f"; worth {found.gain:+.3f} on dev beyond a map without"
+    if unknown:
+        said += f". Of {' and '.join(unknown)} these dev data cannot tell"
+    return said
 
 
 def foreign(report: "ForeignReport") -> list[tuple[str, str]]:
@@ -223,7 +229,11 @@ def answers(title: str, figures: "Sequence[AnswerFigures]") -> None:
             for row in figures
         ],
     )
-    console.say(
-        "Offsets assume that answers are right as often in the field as in dev data; "
-        "--no-class-offsets goes without."
-    )
+    if any(row.offset or row.strange_offset for row in figures[:-1]):
+        console.say(
+            "Within one answer an offset changes no order; what all of them are worth is the last "
+            "row. They assume that answers are right as often in the field as in dev data: snap "
+            "calibrate --no-class-offsets goes without."
+        )
+    else:
+        console.say("Fitted without class offsets.")

@@ -30,7 +30,6 @@ def show(
     from snapcli.stages.show import show as stage
 
     report = stage(opened(run, runs_dir))
-    render.notes(report.notes)
     if json:
         console.print_json(report)
         return

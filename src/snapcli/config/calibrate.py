@@ -14,8 +14,7 @@ MAPS = (
 )
 NO_THIRD, ENERGY, MAHALANOBIS = THIRD_INPUTS = ("none", "energy", "mahalanobis")
 _WITH_THIRD = (AUTO, "gated", "gated-taps")
-# Maps with a table of the answers, and those that work without heads, the simplest first.
-_WITH_OFFSETS = (AUTO, "class-gated", EVIDENCE)
+# Maps that work without heads, the simplest first.
 MAPS_WITHOUT_TAPS = ("temperature", "class-gated", EVIDENCE)
 _WITHOUT_HEADS = (AUTO, *MAPS_WITHOUT_TAPS)
 HIDDEN_MAX = 64
@@ -160,15 +159,10 @@ class CalibrateOptions(StageOptions):
                 f"calibrate.third is '{self.third}', but no map without heads takes a third input",
                 "Leave one of the two out.",
             )
-        if self.hidden and self.map != EVIDENCE:
+        if self.hidden and self.map not in (AUTO, EVIDENCE):
             raise ConfigError(
                 f"calibrate.hidden is {self.hidden}, but the map {self.map} has no hidden layer",
-                "Take the map evidence.",
-            )
-        if not self.class_offsets and self.map not in _WITH_OFFSETS:
-            raise ConfigError(
-                f"calibrate.class_offsets is off, but the map {self.map} has none anyway",
-                f"Leave it on, or take one of {', '.join(_WITH_OFFSETS)}.",
+                "Take the map evidence, or auto.",
             )
         if self.target and not THRESHOLDS[self.threshold]:
             raise ConfigError(
@@ -182,9 +176,8 @@ class CalibrateOptions(StageOptions):
         """As these but for the map; what that does not take is left out."""
         third = self.third if kind in _WITH_THIRD else NO_THIRD
         taps = self.taps if kind in _WITHOUT_HEADS else ALL_TAPS
-        offsets = self.class_offsets or kind not in _WITH_OFFSETS
-        hidden = self.hidden if kind == EVIDENCE else 0
-        return replace(self, map=kind, third=third, taps=taps, class_offsets=offsets, hidden=hidden)
+        hidden = self.hidden if kind in (AUTO, EVIDENCE) else 0
+        return replace(self, map=kind, third=third, taps=taps, hidden=hidden)
 
     @property
     def reads_heads(self) -> bool:
@@ -196,9 +189,14 @@ class CalibrateOptions(StageOptions):
         return FitOptions(self.balanced, self.class_offsets, self.hidden)
 
     @property
+    def reads_distance(self) -> bool:
+        """Whether the map is one that is nothing without distances."""
+        return self.third == MAHALANOBIS or self.map == EVIDENCE
+
+    @property
     def wants_distances(self) -> bool:
         """Whether a map of these options may read distances to the classes."""
-        return self.third == MAHALANOBIS or self.map in (AUTO, EVIDENCE)
+        return self.reads_distance or self.map == AUTO
 
     @property
     def promises(self) -> bool:

@@ -253,7 +253,7 @@ def _call_lines(program: Program) -> str:
     if program.body:
         lines += ["struct snap_model_result result;", "snap_model_run(arena, &result);"]
         lines.append("if (result.abstain) { /* do not trust result.predicted */ }")
-        lines.append("if (result.foreign) { /* the input is unlike any that was trained on */ }")
+        lines.append("if (result.foreign) { /* the input looks foreign */ }")
         return "\n".join(lines)
     ctype = c_type(graph.tensors[program.results[0]])
     lines += ["snap_model_run(arena);"]

@@ -1,5 +1,6 @@
 """Everything that calibration fits on dev data and judges on test data, in float or in integers."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -114,14 +115,17 @@ def _heads(
     rank: Deploy,
 ) -> HeadsReport:
     if not given.dev.clean.features.surprisal.shape[1]:
-        return HeadsReport(False, idle=False, gain=0.0, find_errors=False, find_foreign=False)
-    gain, reads = 0.0, reads_surprise(choice.map)
-    if reads:
-        gain = gain_of_taps(choice, given.dev, rank, options.fit)
-    finds_errors, finds_foreign = reads and not gain <= MARGIN, SCORE in foreign
+        return HeadsReport(
+            present=False, read=False, idle=False, gain=0.0, find_errors=False, find_foreign=False
+        )
+    read = reads_surprise(choice.map)
+    gain = gain_of_taps(choice, given.dev, rank, options.fit) if read else 0.0
+    finds_errors = None if math.isnan(gain) else gain > MARGIN
+    finds_foreign = SCORE in foreign if given.dev.corrupted else None
     return HeadsReport(
         present=True,
-        idle=not finds_errors and not finds_foreign,
+        read=read,
+        idle=finds_errors is False and finds_foreign is False,
         gain=gain,
         find_errors=finds_errors,
         find_foreign=finds_foreign,

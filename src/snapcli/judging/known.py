@@ -31,7 +31,7 @@ def _of_trained(run: Run) -> RunFacts:
     return RunFacts(
         own=HeadSpec(taps, trained.head, trained.class_mean, trained.statistics),
         as_trained=trained.mode != POSTHOC,
-        map=report.map["kind"] if report.heads.find_errors else _READS_HEADS,
+        map=report.map["kind"] if report.heads.read else _READS_HEADS,
         deployed_map=report.map["kind"],
         letters=_letters(backbone, trained),
         widths={names[tensor]: body.pooled_length(tensor) for tensor in body.tapped},
@@ -63,7 +63,7 @@ def _of_attached(run: Run) -> RunFacts:
     return RunFacts(
         own=HeadSpec(tuple(t for t in candidates if t.after in chosen), origin_of(run).head),
         as_trained=False,
-        map=calibrated.map["kind"] if calibrated.heads.find_errors else _READS_HEADS,
+        map=calibrated.map["kind"] if calibrated.heads.read else _READS_HEADS,
         deployed_map=calibrated.map["kind"],
         letters=spread_letters(candidates),
         widths={name: body.pooled_length(name) for name in body.tapped},

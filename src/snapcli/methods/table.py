@@ -141,7 +141,7 @@ def _snap(
         chosen = options(calibration)
         if not network.has_heads and chosen.reads_heads:
             return _NO_TAPS
-        if chosen.third == MAHALANOBIS and not network.shows_activations:
+        if chosen.reads_distance and not network.shows_activations:
             return _LINK
         tuning = calibration.tuning if chosen == calibration.taken else None
         return Snap(name, chosen, tap=_last_tap(network), tuning=tuning, source=source)

@@ -1,4 +1,4 @@
-"""The fitted distance to the nearest class in the device's numbers."""
+"""The fitted distances to the classes in the device's numbers."""
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +66,7 @@ def measure_or_estimate(
 
 
 def _estimate(body: Body, kernels_name: str, cmsis_nn: Path | None) -> Prices:
+    body = replace(body, distance=None)
     program = build_program(body.graph, body, kernel_set(kernels_name, cmsis_nn)[0])
     tensors = body.graph.tensors
     return Prices(
@@ -92,7 +93,8 @@ def measure(
     kernels_name: str,
     cmsis_nn: Path | None = None,
 ) -> Prices:
-    """inputs [n, *input shape]: their mean is counted."""
+    """inputs [n, *input shape]: their mean is counted. Of heads alone: no map reads distances."""
+    body = replace(body, distance=None)
     monitor = Monitor(body, plain_decision(len(body.taps)))
     built = _built(monitor, inputs, target, kernels_name, cmsis_nn)
     program = built.program

@@ -25,16 +25,18 @@ class ControllerReport:
 
 @dataclass(frozen=True)
 class HeadsReport:
-    """What the heads are good for. present: whether the monitor has any. idle: they cost, and
-    neither U nor F is worse without them. gain: worth of the map on dev beyond the best without
-    heads, nan where nobody can tell. find_errors, find_foreign: whether U gains by them, and
-    whether F reads them."""
+    """What the heads are good for. present: whether the monitor has any; read: whether U depends on
+    them. idle: they cost, and neither U nor F is worse without them. gain: worth of the map on dev
+    beyond the best without heads. find_errors, find_foreign: whether U gains by them, and whether
+    F does, by which dev data are told from shifted ones. nan and None where dev data cannot tell,
+    which without labels, or without corruptions, they do not."""
 
     present: bool
+    read: bool
     idle: bool
     gain: float
-    find_errors: bool
-    find_foreign: bool
+    find_errors: bool | None
+    find_foreign: bool | None
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,9 @@ class Worth:
 
 
 def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
-    """(kind, why): the first of the preferred ones within MARGIN of the largest worth; evidence has
-    to be worth DISTANCES more. measured: F reads distances anyway, so that evidence costs no more
-    than class-gated does."""
+    """(kind, why): the first of the preferred ones within MARGIN of the largest worth, evidence
+    less what its distances cost. measured: F reads them anyway, so that evidence costs no more than
+    class-gated does."""
     too_few = f" Clean dev data has {_errors(worth.clean_errors)}, too few to judge harm there."
     note = "" if worth.judges_clean else too_few
     tried = list(worth.figures)
@@ -87,11 +87,13 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
         gain, within = worth.gain(kind), worth.within(kind)
         return f"{kind} gains {gain:+.3f} pooled and {within:+.3f} within conditions"
 
-    best = max(tried, key=worth.of)
-    margin = DISTANCES if best == EVIDENCE and not measured else MARGIN
-    taken = next(kind for kind in tried if worth.of(kind) >= worth.of(best) - margin)
+    def net(kind: str) -> float:
+        return worth.of(kind) - (DISTANCES if kind == EVIDENCE and not measured else 0.0)
+
+    best = max(tried, key=net)
+    taken = next(kind for kind in tried if net(kind) >= net(best) - MARGIN)
     if taken == "temperature":
-        nearest = max((kind for kind in tried if kind != taken), key=worth.of)
+        nearest = max((kind for kind in tried if kind != taken), key=net)
         return taken, f"No other map is worth it: the best, {told(nearest)}.{note}"
     if best == "temperature":
         return (
@@ -100,7 +102,7 @@ def choose_kind(worth: Worth, measured: bool = False) -> tuple[str, str]:
         )
     if taken == best:
         return taken, f"Of all maps, {told(taken)}: the best balance.{note}"
-    return taken, f"The simplest within {margin} of the best, {best}: {told(taken)}.{note}"
+    return taken, f"The simplest within {MARGIN} of the best, {best}: {told(taken)}.{note}"
 
 
 def _change(detection: Detection, reference: Detection) -> float:

@@ -119,7 +119,7 @@ def attach(
     watched.at(0, "instructions counted")
     inputs = graph.quantize(train.front_end(train.dev.x[:_COUNTED]))
     built = (inputs, target, recipe.export_c.kernels, cmsis_nn)
-    prices = measure_or_estimate(replace(every, distance=None), *built)
+    prices = measure_or_estimate(every, *built)
     watched.at(_ENDING // 2, "taps and map fitted")
 
     def decided(chosen: Sequence[int]) -> tuple[Body, Scores, Decision, CalibrateReport]:

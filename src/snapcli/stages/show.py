@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snapcli.errors import ArtifactError
 from snapcli.origin.origin import origin_of
 from snapcli.results.attach import attach_report
 from snapcli.results.bench import bench_report
@@ -40,28 +39,20 @@ class Heads:
 
 @dataclass(frozen=True)
 class ShowReport:
-    """heads: None unless the stage that fits them for a device is up to date. notes: on results
-    that are there but cannot be read, as those of another version of snap."""
+    """heads: None unless the stage that fits them for a device is up to date."""
 
     run: str
     heads: Heads | None
     root: str
     states: tuple[StageState, ...]
     figures: tuple[Figure, ...]
-    notes: tuple[str, ...]
     next_command: str | None
 
 
 def show(run: Run) -> ShowReport:
     states = run.states()
     done = [s.stage for s in states if s.status == "done"]
-    every: list[Figure] = []
-    notes = []
-    for stage in done:
-        try:
-            every += _figures(run, stage)
-        except ArtifactError as error:
-            notes.append(f"no figures of {stage}: {error.message}. Run: {run.remedy(stage)}")
+    every = [figure for stage in done for figure in _figures(run, stage)]
     # Without labels nobody knows accuracy and errors.
     figures = every if origin_of(run).has_float else [f for f in every if f.value is not None]
     command = run.next_command()
@@ -73,7 +64,6 @@ def show(run: Run) -> ShowReport:
         root=str(run.root),
         states=states,
         figures=tuple(figures),
-        notes=tuple(notes),
         next_command=command,
     )
 
@@ -82,10 +72,7 @@ def _heads(run: Run, done: list[str]) -> Heads | None:
     """As they are on a device."""
     if origin_of(run).integer_stage not in done:
         return None
-    try:
-        found = integer_figures(run).heads
-    except ArtifactError:
-        return None
+    found = integer_figures(run).heads
     return Heads(found.present, found.idle, origin_of(run).without_heads if found.idle else None)
 
 

@@ -16,7 +16,7 @@ def told(
     kind: str, labelled: bool, corrupted: bool, idle: bool = False, **report: object
 ) -> tuple[str, ...]:
     dataset = SimpleNamespace(labelled=labelled, corruptions={"fog": None} if corrupted else {})
-    heads = HeadsReport(True, idle, 0.0, not idle, False)
+    heads = HeadsReport(True, not idle, idle, 0.0, not idle, False)
     found = {"map": {"kind": kind}, "threshold": 0.5, "heads": heads, **report}
     return meaning(dataset, SimpleNamespace(**found), 0.9, 100)  # type: ignore[arg-type]
 

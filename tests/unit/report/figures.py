@@ -15,7 +15,7 @@ FOREIGN = {"U": 0.91, "F": 0.99, "S": 0.95, "max-probability": 0.75}
 
 def heads(present: bool = True, idle: bool = False) -> HeadsReport:
     used = present and not idle
-    return HeadsReport(present, idle, 0.02 if used else 0.0, used, used)
+    return HeadsReport(present, used, idle, 0.02 if used else 0.0, used, used)
 
 
 def figures(of_heads: HeadsReport | None = None, offsets: float = 0.25) -> Figures:

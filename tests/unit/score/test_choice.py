@@ -75,12 +75,22 @@ def test_without_heads_the_softmax_is_the_simplest() -> None:
 
 def test_what_is_gained_within_conditions_counts_as_much_as_the_pooled_gain() -> None:
     gated = figures(0.85, 0.75, 0.9)
-    assert choose(gated=gated, evidence=figures(0.85, 0.761, 0.911))[0] == "evidence"
-    assert choose(gated=gated, evidence=figures(0.85, 0.759, 0.911))[0] == "gated"
+    # The margin, and what distances cost.
+    assert choose(gated=gated, evidence=figures(0.85, 0.766, 0.916))[0] == "evidence"
+    assert choose(gated=gated, evidence=figures(0.85, 0.764, 0.916))[0] == "gated"
     assert choose(gated=gated, evidence=figures(0.85, 0.79, 0.9))[0] == "gated"
-    # Without distances half of that is enough.
     assert choose(gated=gated, class_gated=figures(0.85, 0.756, 0.906))[0] == "class-gated"
     assert choose(gated=gated, class_gated=figures(0.85, 0.754, 0.906))[0] == "gated"
+
+
+def test_distances_that_gain_nothing_are_not_paid_for() -> None:
+    """Beside maps that all do harm: the softmax costs nothing."""
+    assert choose(evidence=figures(0.80, 0.746, 0.896))[0] == "temperature"
+    assert choose(evidence=figures(0.804, 0.75, 0.9))[0] == "temperature"
+    assert choose(evidence=figures(0.816, 0.75, 0.9))[0] == "evidence"
+    free = {"evidence": figures(0.80, 0.746, 0.896), "class-gated": HARMFUL}
+    found = dict.fromkeys(BY_PREFERENCE, HARMFUL) | {"temperature": CONFIDENCE} | free
+    assert choose_kind(Worth(found, CONFIDENCE, 50), measured=True)[0] == "evidence"
 
 
 def test_harm_counts_three_times_beyond_the_margin() -> None:

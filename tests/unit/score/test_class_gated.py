@@ -72,19 +72,22 @@ def test_it_is_scikit_learns_ridge(kind: str, balanced: bool) -> None:
     if balanced:
         part = weight[wrong].sum() / weight.sum()
         weight *= np.where(wrong, 0.5 / part, 0.5 / (1 - part))
+    errors = one_hot[wrong].sum(axis=0)
+    reach = 0.5 * errors / (errors + 5)
+    told = reach * one_hot
     model = LogisticRegression(C=0.1, tol=1e-10, max_iter=5000)
-    model.fit(np.column_stack([standard, 0.5 * one_hot, 0.5 * one_hot * o[:, None]]), wrong, weight)
+    model.fit(np.column_stack([standard, told, told * o[:, None]]), wrong, weight)
     slopes, tables = np.split(model.coef_[0], [columns.shape[1]])
     assert np.all(slopes > 0)  # else the oracle, which knows no bound, is none
     offset, strange = np.split(tables, 2)
     floor = -np.min((slopes / columns.std(axis=0))[2:4] * cap)
-    assert np.all(0.5 * strange > floor)
+    assert np.all(reach * strange > floor)
     got = [found.b2, found.familiar, *(tap.slope for tap in found.taps), found.own, found.ratio]
     assert found.reads_distance == (kind == "evidence") == (got[-1] > 0)
     got = got[: columns.shape[1]]
     np.testing.assert_allclose(got, slopes / columns.std(axis=0), rtol=0.01, atol=1e-3)
-    np.testing.assert_allclose(found.offset, 0.5 * offset, rtol=0.01, atol=1e-3)
-    np.testing.assert_allclose(found.strange_offset, 0.5 * strange, rtol=0.01, atol=1e-3)
+    np.testing.assert_allclose(found.offset, reach * offset, rtol=0.01, atol=1e-3)
+    np.testing.assert_allclose(found.strange_offset, reach * strange, rtol=0.01, atol=1e-3)
 
 
 def test_answers_that_are_wrong_more_often_have_more_u() -> None:
@@ -107,6 +110,23 @@ def test_an_answer_with_few_examples_has_next_to_no_offset() -> None:
     assert 0 < found.offset[0] < 0.2
     # Nobody ever answered 2.
     assert found.offset[2] == found.strange_offset[2] == 0
+
+
+def test_an_answer_with_few_errors_has_next_to_no_offset() -> None:
+    """However often it was right: what the field will show of it is not known."""
+    features, wrong, clean = by_answer(count=40_000)
+    right = np.flatnonzero(~wrong)[:5000]
+    answer = features.answer.copy()
+    answer[right] = CLASSES
+    few = replace(features, answer=answer, classes=CLASSES + 1)
+    found = fitted((few, wrong, clean))
+    assert found.offset[CLASSES] == found.strange_offset[CLASSES] == 0
+    # One error in five thousand moves it a little, a hundred do more.
+    offsets = []
+    for errors in (1, 100):
+        answer[np.flatnonzero(wrong)[:errors]] = CLASSES
+        offsets.append(fitted((replace(few, answer=answer), wrong, clean)).offset[CLASSES])
+    assert 3 * abs(offsets[0]) < abs(offsets[1])
 
 
 @KINDS

@@ -143,16 +143,3 @@ def test_heads_come_first_in_the_json_of_a_calibration(tmp_path: Path) -> None:
     stored = json.loads((attached(tmp_path, IDLE).path("attach") / "report.json").read_text())
     assert list(stored)[:2] == ["run", "calibrate"]
     assert next(iter(stored["calibrate"])) == "heads"
-
-
-def test_what_another_version_stored_is_said_and_the_rest_is_shown(tmp_path: Path) -> None:
-    run = trained(tmp_path)
-    run.add_json("bench/qemu-m4", ("quantize",), {"schema": 1})
-    found = show(run)
-    assert any("AUROC" in figure.name for figure in found.figures)
-    (note,) = found.notes
-    assert note.startswith("no figures of bench/qemu-m4: ")
-    assert "Run: snap bench" in note
-    outcome = snap("show", str(run.root))
-    assert outcome.code == 0
-    assert f"note: {note}" in outcome.err

@@ -17,8 +17,9 @@ from snapcli.score.maps.regression import intercept, sigmoid
 _LEAST_CAP = 0.3
 # What the losses weigh against the ridge.
 _LOSS_WEIGHT = 0.1
-# What an offset counts for its share of the ridge: an answer with few errors has next to none.
-_REACH = 0.5
+# What an offset counts for its share of the ridge, and the errors of an answer at which it counts
+# for half of that: an answer with few errors has next to no offset, however often it was right.
+_REACH, _FEW_ERRORS = 0.5, 5.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def fit_class_gated(
         cap = np.maximum(cap, np.median(excess[~clean], axis=0))
     strange = _strange(excess, cap)
     columns = _columns(features, excess, strange, kind == EVIDENCE)
-    reach = _REACH if how.class_offsets else 0.0
+    errors = np.bincount(features.answer[wrong], minlength=features.classes)
+    reach = (_REACH if how.class_offsets else 0.0) * errors / (errors + _FEW_ERRORS)
     slopes, offset, strange_offset = _regress(
         columns, strange, features, wrong, _weights(wrong, clean, how.balanced), reach
     )
@@ -173,10 +175,10 @@ def _regress(
     features: Features,
     wrong: Bools,
     weight: Array,
-    reach: float,
+    reach: Array,
 ) -> tuple[Array, Array, Array]:
-    """Slopes [columns] and the two tables [classes], by L-BFGS with slopes of at least 0. reach:
-    what an offset counts for its share of the ridge."""
+    """Slopes [columns] and the two tables [classes], by L-BFGS with slopes of at least 0. reach
+    [classes]: what an offset counts for its share of the ridge."""
     from scipy.optimize import minimize
 
     answer, classes, k = features.answer, features.classes, columns.shape[1]
