@@ -83,7 +83,7 @@ MNIST_SEEDS, MNIST_EPOCHS = (13,), 4
 COPIES, COPIES_SEED = 200, 2
 SURPRISAL, POOLED = surprisal_by("snap"), pooled_by("snap")
 CLASS_GATED = "class-gated"
-# As in score/maps/class_gated.py.
+# As in score/maps/class_gated.py, where answers with few errors count for less.
 LOSS_WEIGHT, REACH = 0.1, 0.5
 # Nats of disagreement below it are none; a probability is no nearer to 0 or 1.
 LEAST = 1e-3

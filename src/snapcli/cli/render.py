@@ -216,8 +216,8 @@ def answers(title: str, figures: "Sequence[AnswerFigures]") -> None:
     if not figures:
         return
     console.table(
-        f"{title}: by answer, test data; AUROC of errors among the inputs of that answer",
-        ("answer", "share", "wrong", "offset", "if strange", "max-p.", "no offsets", "offsets"),
+        f"{title}: by answer, test data; AUROC of its errors, without and with offsets",
+        ("answer", "share", "wrong", "offset", "strange", "max-p.", "without", "with"),
         [
             (
                 row.answer,
@@ -231,9 +231,9 @@ def answers(title: str, figures: "Sequence[AnswerFigures]") -> None:
     )
     if any(row.offset or row.strange_offset for row in figures[:-1]):
         console.say(
-            "Within one answer an offset changes no order; what all of them are worth is the last "
-            "row. They assume that answers are right as often in the field as in dev data: snap "
-            "calibrate --no-class-offsets goes without."
+            "Within one answer an offset changes no order: what all of them are worth is in the "
+            "last row. Offsets assume that answers are right as often in the field as in dev data; "
+            "--no-class-offsets goes without."
         )
     else:
         console.say("Fitted without class offsets.")

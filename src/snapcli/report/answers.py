@@ -23,6 +23,7 @@ _WORDS = (
     "finding the wrong ones, by maps that have not seen their corruption types."
 )
 _ASSUMPTION = (
+    "Within one answer an offset changes no order: what all of them are worth is in the last row. "
     "Offsets assume that answers are right as often in the field as in dev data; "
     "`snap calibrate --no-class-offsets` goes without."
 )
