@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from snapcli import console
 from snapcli.config import EVIDENCE
 from snapcli.report.words import UNGRADED
-from snapcli.score.maps.gated import OWN
 
 if TYPE_CHECKING:
     from snapcli.metrics.bootstrap import Interval
@@ -185,6 +184,8 @@ def idle_heads(report: "Figures", remedy: str) -> list[tuple[str, str]]:
 
 def heads(report: "Figures") -> str:
     """What they are good for."""
+    from snapcli.score.maps import OWN
+
     found = report.heads
     if not found.present:
         measured = OWN in report.foreign.inputs or report.map["kind"] == EVIDENCE
