@@ -78,7 +78,10 @@ def test_all_that_matters_is_shown() -> None:
     for part in (
         *("digits-001 on qemu-m4", "150 of 7,400", "20.0 frames/s", "2,000,000 instructions"),
         *("noise, severity 3", "seven   accepts", "0.1526", "0.5000", "12.5 %", "of 10.0 %"),
-        *("38 of 150, 25.3 %", "frame 149: class seven, U 0.7629, noise, severity 3"),
+        *(
+            "38 of 150, 25.3 %; foreign 2.0 %",
+            "frame 149: class seven, U 0.7629, noise, severity 3",
+        ),
     ):
         assert part in text, part
 

@@ -56,9 +56,10 @@ def monitor(
     except KeyboardInterrupt:
         pass
     if view and view.frames:
-        share = percent(view.abstained / view.frames)
+        shares = [percent(count / view.frames) for count in (view.abstained, view.foreign)]
+        told = f"{shares[0]} abstained, {shares[1]} called foreign"
         stored = f" Recorded in {record}." if record else ""
-        console.say(f"{plural(view.frames, 'frame')}, {share} abstained.{stored}")
+        console.say(f"{plural(view.frames, 'frame')}, {told}.{stored}")
 
 
 def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:

@@ -30,12 +30,14 @@ class View:
         self._threshold = 0.0  # that the newest frame was judged by; its own comes behind it
         self.frames = 0
         self.abstained = 0
+        self.foreign = 0
 
     def add(self, seen: "MonitorFrame") -> None:
         before = self._last[-1] if self._last else seen
         self._threshold = before.threshold_q24 / 2**24
         self._last.append(seen)
         self.frames += 1
+        self.foreign += seen.foreign
         if seen.abstain:
             self.abstained += 1
             self._alarms.append(seen)
@@ -102,7 +104,7 @@ class View:
             ),
             _row(f"last {min(room, self.frames)}", (" " * _NUMBER, ""), *self._sparks(room)),
             _row("abstains", *self._rate_bar(room)),
-            _row("in all", (f"{self.abstained:,} of {self.frames:,}, ", ""), self._share()),
+            _row("in all", (f"{self.abstained:,} of {self.frames:,}, {self._shares()}", "")),
         ]
         newest = list(reversed(self._alarms))
         for i in range(_ALARMS):
@@ -130,8 +132,9 @@ class View:
         drawn = _marked(rate / scale, budget / scale, room - len(told), style)
         return [(f"{percent(rate):<{_NUMBER}}", ""), *drawn, (told, "")]
 
-    def _share(self) -> tuple[str, str]:
-        return (percent(self.abstained / self.frames), "")
+    def _shares(self) -> str:
+        foreign = percent(self.foreign / self.frames)
+        return f"{percent(self.abstained / self.frames)}; foreign {foreign}"
 
     def _budget(self) -> str:
         budget = self._watched.budget

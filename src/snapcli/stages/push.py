@@ -67,7 +67,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
         if hello.model_id != model_id:
             raise CheckError(
                 f"the device holds model {hello.model_id}, this run's is now {model_id}: "
-                "another network, or a map that needs other code",
+                "another network, a map that needs other code, or F with other inputs",
                 f"Flash this run: {run.remedy(f'flash/{target.name}')}; or choose the map that "
                 "the device has (--map).",
             )
