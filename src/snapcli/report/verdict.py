@@ -142,7 +142,7 @@ def _costs(contents: Contents) -> Statement:
     question = "What does it cost?"
     if not contents.benches:
         return Statement(question, "unknown", "not known", contents.lack("bench"))
-    monitor = "heads and map add"
+    monitor = "the monitor adds"
     if contents.figures is not None and not contents.figures.heads.present:
         monitor = "the monitor, which has no heads, adds"
     words, figure = [], ""
