@@ -15,7 +15,7 @@ then lies where x was. If y may run into x from 8 bytes before it on, 24 are eno
 (24, 8)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 ALIGNMENT = 8
@@ -88,6 +88,26 @@ def _smallest(
     group: list[Buffer], placed: list[Buffer], offsets: dict[str, int], slack: Slack
 ) -> dict[str, int]:
     """The offsets of the best order of placing, those of earlier groups included."""
+    everything = [*placed, *group]
+
+    def end(placement: dict[str, int]) -> int:
+        return max((placement[b.name] + b.size_bytes for b in everything), default=0)
+
+    found = _best_order(group, placed, offsets, slack, end)
+    if slack and end(found) > _bound(everything, slack):
+        # Room that may overlap tempts a greedy search: now and then it does better without.
+        apart = _best_order(group, placed, offsets, {}, end)
+        return apart if end(apart) < end(found) else found
+    return found
+
+
+def _best_order(
+    group: list[Buffer],
+    placed: list[Buffer],
+    offsets: dict[str, int],
+    slack: Slack,
+    end: Callable[[dict[str, int]], int],
+) -> dict[str, int]:
     by_size = sorted(group, key=lambda b: (-b.size_bytes, b.first, b.name))
     by_time = sorted(group, key=lambda b: (b.first, -b.size_bytes, b.name))
     best: tuple[int, dict[str, int]] | None = None
@@ -99,9 +119,8 @@ def _smallest(
             order = base[start:] + base[:start]
             for lowest in (False, True):
                 placement = _place(order, placed, offsets, slack, lowest)
-                end = max((placement[b.name] + b.size_bytes for b in [*placed, *group]), default=0)
-                if best is None or end < best[0]:
-                    best = (end, placement)
+                if best is None or end(placement) < best[0]:
+                    best = (end(placement), placement)
             if best and best[0] == bound:
                 return best[1]
     assert best is not None
