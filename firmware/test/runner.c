@@ -856,6 +856,47 @@ static uint32_t run_budget_q24(const struct test_case *c, void **result)
     return 3 * c->bytes[1];
 }
 
+/* scalars | edge_q16 | gain_q16 | log2_q15 | value_q16 | uncertainty_q16 | what comes before each
+ * frame: nothing, a clear, a baseline -> eight members of the state each */
+static uint32_t run_alarm(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const struct snapuq_alarm alarm = {
+        .detector = (uint32_t)s[0],
+        .edge_q16 = c->blob[1],
+        .gain_q16 = c->blob[2],
+        .threshold_q16 = s[1],
+        .clear_q16 = s[2],
+        .start_q16 = s[3],
+        .offset_q16 = s[4],
+        .limit_q16 = s[5],
+        .baseline = (uint32_t)s[6],
+        .confidence_q16 = s[7],
+        .log2_q15 = c->blob[3],
+    };
+    const uint32_t *value = c->blob[4], *uncertainty = c->blob[5], *before = c->blob[6];
+    const uint32_t frames = c->bytes[4] / sizeof *value;
+    struct snapuq_alarm_state state;
+    int32_t *output = *result = allocate(8 * c->bytes[4]);
+    snapuq_alarm_start(&alarm, &state);
+    for (uint32_t n = 0; n < frames; ++n, output += 8) {
+        if (before[n] == 1) {
+            snapuq_alarm_clear(&alarm, &state);
+        } else if (before[n] == 2) {
+            snapuq_alarm_baseline(&alarm, &state);
+        }
+        output[0] = snapuq_alarm_step(&alarm, &state, value[n], uncertainty[n]);
+        output[1] = state.statistic_q16;
+        output[2] = state.offset_q16;
+        output[3] = (int32_t)state.frames;
+        output[4] = (int32_t)state.right_q24;
+        output[5] = (int32_t)state.baseline_sum_q16;
+        output[6] = state.baseline_left;
+        output[7] = state.alarms;
+    }
+    return 8 * c->bytes[4];
+}
+
 /* The number of a kernel in a case file is its place here; tests/golden/c_runner.py reads
  * this list. */
 static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
@@ -904,6 +945,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_map_logistic_q16,
     run_map_isotonic_q16,
     run_budget_q24,
+    run_alarm,
 };
 
 int main(int argc, char **argv)

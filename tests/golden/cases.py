@@ -7,7 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from snapcli.fixedpoint import (
+    ALARM_MEAN,
+    ALARM_NONE,
+    ALARM_SUM,
+    ALARM_WINDOW,
     AddS8,
+    Alarm,
     AshS8,
     Budget,
     ClipS8,
@@ -37,6 +42,10 @@ from snapcli.fixedpoint import (
     activation_range,
     add_multipliers,
     add_s8,
+    alarm_baseline,
+    alarm_clear,
+    alarm_start,
+    alarm_step,
     argmax_s8,
     ash_s8,
     average_pool_s8,
@@ -1435,6 +1444,54 @@ class Control:
 
 
 @dataclass(frozen=True, eq=False)
+class Watch:
+    """An alarm over a stream of random scores that drifts upwards and back, some of them exactly
+    an edge; it is cleared once and its baseline taken anew once."""
+
+    name: str
+    seed: int
+    detector: int
+    baseline: int = 0
+    confidence_q16: int = 0
+    limit_q16: int = 1 << 20
+    largest_q16: int = 4 << 16
+    length: int = 700
+    kernel: str = "alarm"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        edges = np.sort(rng.integers(0, 65537, 15)).astype(np.uint32)
+        gains = np.sort(rng.integers(-self.largest_q16, self.largest_q16, 16)).astype(np.int32)
+        places = {ALARM_MEAN: (-10 << 16, -30 << 16, -50 << 16)}
+        threshold, clear, start = places.get(self.detector, (6 << 16, 0, 0))
+        alarm = Alarm(
+            self.detector, edges, gains, threshold, clear, start,
+            int(gains[8]), self.limit_q16, self.baseline, self.confidence_q16,
+        )  # fmt: skip
+        drift = np.sin(np.arange(self.length) / 60) * 20000 + 25000
+        value = np.clip(rng.normal(drift, 15000), 0, 65536).astype(np.uint32)
+        value[::7] = rng.choice([0, 65536, 2**32 - 1, *edges.tolist()], len(value[::7]))
+        uncertainty = rng.integers(0, 65537, self.length).astype(np.uint32)
+        before = np.zeros(self.length, np.uint32)
+        before[self.length // 3], before[2 * self.length // 3] = 1, 2
+        state, rows = alarm_start(alarm), []
+        for v, u, action in zip(value, uncertainty, before, strict=True):
+            if action:
+                (alarm_clear if action == 1 else alarm_baseline)(alarm, state)
+            on = alarm_step(alarm, state, v[None], u[None])
+            members = ("statistic_q16", "offset_q16", "frames", "right_q24", "baseline_sum_q16")
+            counts = ("baseline_left", "alarms")
+            rows.append([on[0], *(getattr(state, name)[0] for name in (*members, *counts))])
+        scalars = [
+            alarm.detector, alarm.threshold_q16, alarm.clear_q16, alarm.start_q16,
+            alarm.offset_q16, alarm.limit_q16, alarm.baseline, alarm.confidence_q16,
+        ]  # fmt: skip
+        arrays = [edges, gains, log2_q15_table(), value, uncertainty, before]
+        expected = np.array(rows, np.int64).astype(np.uint32).astype(np.int32)
+        return Vectors(self.kernel, scalars, arrays, expected)
+
+
+@dataclass(frozen=True, eq=False)
 class _Quantized:
     """Scales and bias of a layer whose output has a given standard deviation in steps."""
 
@@ -2046,5 +2103,18 @@ C_CASES: list[Case] = [
     Control("fast_budget_1", 406, budget_of(1.0, 1.0, 1.0, 0)),
     Control("ties", 407, Budget(1 << 23, 1 << 23, 1, 1 << 23)),
     Control("length_1", 408, budget_of(0.2, 0.1, 0.1, 100), length=1),
+    Watch("none", 420, ALARM_NONE),
+    Watch("sum", 421, ALARM_SUM),
+    Watch("sum_baseline", 422, ALARM_SUM, baseline=100),
+    Watch("sum_sure_baseline", 423, ALARM_SUM, baseline=100, confidence_q16=3 << 16),
+    Watch("blind_baseline", 424, ALARM_SUM, baseline=50, limit_q16=-(1 << 16)),
+    Watch("one_frame_of_baseline", 425, ALARM_SUM, baseline=1, confidence_q16=16 << 16),
+    Watch("mean", 426, ALARM_MEAN),
+    Watch("mean_baseline", 427, ALARM_MEAN, baseline=200),
+    Watch("window", 428, ALARM_WINDOW),
+    Watch("window_baseline", 429, ALARM_WINDOW, baseline=64),
+    Watch("largest_gains", 430, ALARM_MEAN, baseline=30, largest_q16=16 << 16),
+    Watch("largest_gains_of_a_window", 431, ALARM_WINDOW, largest_q16=16 << 16),
+    Watch("length_1", 432, ALARM_SUM, baseline=65535, length=1),
     *RISING,
 ]

@@ -526,6 +526,62 @@ void snapuq_budget_start(const struct snapuq_budget *budget, struct snapuq_budge
 int32_t snapuq_budget_step(const struct snapuq_budget *budget, struct snapuq_budget_state *state,
                            uint32_t uncertainty_q16);
 
+/* ---- Monitor: alarm ---------------------------------------------------- */
+
+#define SNAPUQ_ALARM_BINS 16
+#define SNAPUQ_ALARM_FRAMES 64   /* frames */
+#define SNAPUQ_ALARM_MEAN_BITS 6 /* frames that a mean remembers, as a power of two */
+
+enum snapuq_alarm_detector {
+    SNAPUQ_ALARM_NONE,
+    SNAPUQ_ALARM_SUM,   /* of evidence since it was last zero: betting and CUSUM */
+    SNAPUQ_ALARM_MEAN,  /* 64 times an exponential mean of the evidence */
+    SNAPUQ_ALARM_WINDOW /* of evidence over the last frames */
+};
+
+/* When a score says, over many frames, that accuracy has dropped. A frame falls into a bin by its
+ * score; its evidence for a drop is gain[bin] - offset, in nats. */
+struct snapuq_alarm {
+    uint32_t detector;
+    const uint32_t *edge_q16; /* [SNAPUQ_ALARM_BINS - 1], ascending; a bin begins at its edge */
+    const int32_t *gain_q16;  /* [SNAPUQ_ALARM_BINS], not descending, within 16 nats */
+    int32_t threshold_q16;    /* raised at or above; of a sum above 0 */
+    int32_t clear_q16;        /* and over at or below */
+    int32_t start_q16;
+    int32_t offset_q16;     /* without a baseline */
+    int32_t limit_q16;      /* the largest offset that leaves an alarm possible */
+    uint32_t baseline;      /* frames that set the offset in the field, at most 65535; 0: none do */
+    int32_t confidence_q16; /* [0, 16]: the baseline's chance to set it too low is exp(-confidence) */
+    const uint16_t *log2_q15; /* [257] */
+};
+
+/* Of one stream, the caller's. */
+struct snapuq_alarm_state {
+    int32_t statistic_q16;
+    int32_t offset_q16;
+    uint32_t frames;
+    uint32_t right_q24;        /* mean of 1 - U, over about the last 256 frames */
+    uint32_t baseline_sum_q16;
+    uint16_t baseline_left;    /* frames until the baseline is known; no alarm before */
+    uint16_t alarms;           /* raised since the start, at most 65535 */
+    uint8_t on;
+    uint8_t place;             /* in the window; SNAPUQ_ALARM_FRAMES more when that is full */
+    uint8_t window[SNAPUQ_ALARM_FRAMES / 2]; /* bins, four bits each */
+};
+
+/* Begins a stream, with its baseline. */
+void snapuq_alarm_start(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
+
+/* Ends an alarm by hand; offset, counts and the running mean stay. */
+void snapuq_alarm_clear(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
+
+/* Takes the baseline anew from the next frames on. */
+void snapuq_alarm_baseline(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
+
+/* One frame: its score and its U, at most 65536. Whether the alarm is on, 0 or 1. */
+int32_t snapuq_alarm_step(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
+                          uint32_t value_q16, uint32_t uncertainty_q16);
+
 #ifdef __cplusplus
 }
 #endif

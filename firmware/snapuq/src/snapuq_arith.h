@@ -49,6 +49,24 @@ static inline int32_t snapuq_requantize_inline(int32_t value, int32_t mantissa, 
     return snapuq_requantize_down(value, mantissa, shift);
 }
 
+/* floor(sqrt(value)), bit by bit; value < 2^62. */
+static inline uint32_t snapuq_square_root(uint64_t value)
+{
+    uint64_t root = 0, bit = UINT64_C(1) << 60;
+    while (bit > value) {
+        bit >>= 2;
+    }
+    for (; bit; bit >>= 2) {
+        if (value >= root + bit) {
+            value -= root + bit;
+            root = (root >> 1) + bit;
+        } else {
+            root >>= 1;
+        }
+    }
+    return (uint32_t)root;
+}
+
 /* A pooled sum in standard deviations, but for the offset. Called, not inlined, like all
  * requantization in the monitor: it happens once per channel, and the copies of it would be most
  * of a head's code. */

@@ -1,24 +1,6 @@
 /* Copyright (c) 2026 The snap developers
  * SPDX-License-Identifier: MIT */
-#include "snapuq.h"
-
-/* floor(sqrt(value)), bit by bit; value < 2^62. */
-static uint32_t square_root(uint64_t value)
-{
-    uint64_t root = 0, bit = UINT64_C(1) << 60;
-    while (bit > value) {
-        bit >>= 2;
-    }
-    for (; bit; bit >>= 2) {
-        if (value >= root + bit) {
-            value -= root + bit;
-            root = (root >> 1) + bit;
-        } else {
-            root >>= 1;
-        }
-    }
-    return (uint32_t)root;
-}
+#include "snapuq_arith.h"
 
 void snapuq_pool_moments_s8(const int8_t *input, int32_t positions, int32_t channels,
                             int32_t zero_point, int32_t *sum)
@@ -32,6 +14,6 @@ void snapuq_pool_moments_s8(const int8_t *input, int32_t positions, int32_t chan
             squares += (int64_t)centred * centred;
         }
         sum[channels + c] =
-            (int32_t)square_root((uint64_t)(positions * squares - (int64_t)sum[c] * sum[c]));
+            (int32_t)snapuq_square_root((uint64_t)(positions * squares - (int64_t)sum[c] * sum[c]));
     }
 }

@@ -42,6 +42,7 @@ def _root(
 def _register() -> None:
     from snapcli.cli import (
         ablate,
+        alarm,
         attach,
         bench,
         calibrate,
@@ -70,7 +71,7 @@ def _register() -> None:
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
     shown = (eval, cost, ablate, report, compare, show, monitor, inspect)
-    around = (demo, run, attach, taps, *shown, verify, methods, models, ports, doctor)
+    around = (demo, run, attach, taps, alarm, *shown, verify, methods, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]
         command = app.command(

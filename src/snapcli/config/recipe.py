@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from snapcli.config.alarm import AlarmOptions
 from snapcli.config.attach import AttachOptions
 from snapcli.config.calibrate import CalibrateOptions
 from snapcli.config.device import BenchOptions, ExportOptions, QuantizeOptions
@@ -28,6 +29,7 @@ class Recipe:
     train: TrainOptions = field(default_factory=TrainOptions)
     calibrate: CalibrateOptions = field(default_factory=CalibrateOptions)
     quantize: QuantizeOptions = field(default_factory=QuantizeOptions)
+    alarm: AlarmOptions = field(default_factory=AlarmOptions)
     export_c: ExportOptions = field(default_factory=ExportOptions)
     bench: BenchOptions = field(default_factory=BenchOptions)
 

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.fixedpoint.square_root import square_root
+
 
 def pool_sum_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
     """Sum over positions of x - zero_point; fewer than 2^23 positions, so int32 holds it.
@@ -22,12 +24,5 @@ def pool_moments_s8(x: NDArray[np.int8], zero_point: int) -> NDArray[np.int32]:
     total = pool_sum_s8(x, zero_point)
     flat = x.reshape(len(x), -1, x.shape[-1]).astype(np.int64) - zero_point
     squares = np.sum(flat * flat, axis=1)
-    spread = _square_root(flat.shape[1] * squares - total.astype(np.int64) ** 2)
+    spread = square_root(flat.shape[1] * squares - total.astype(np.int64) ** 2)
     return np.concatenate([total, spread.astype(np.int32)], axis=-1)
-
-
-def _square_root(value: NDArray[np.int64]) -> NDArray[np.int64]:
-    """floor(sqrt(value)), exact, of value in [0, 2^62)."""
-    root = np.sqrt(value.astype(np.float64)).astype(np.int64)
-    root -= root * root > value
-    return root + ((root + 1) * (root + 1) <= value)

@@ -3,9 +3,7 @@
 There is no float model: what the device carries is fitted on what it computes, at once.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -15,11 +13,11 @@ from snapcli.data.streams import FOREIGN
 from snapcli.judging.conditions import plain_detection
 from snapcli.judging.decision import fit_decision
 from snapcli.judging.evidence import dev_of
-from snapcli.limits import DATA_MAX
+from snapcli.judging.raw_scores import SCORES_FILE, Scores, load_scores
 from snapcli.methods.logits import FreeEnergy
 from snapcli.methods.mahalanobis import MahalanobisFull
 from snapcli.methods.method import LOGITS, Batch
-from snapcli.monitor.body import Body, RawScores
+from snapcli.monitor.body import Body
 from snapcli.monitor.decision import ONE_Q16, Decision, decision_to_dict
 from snapcli.monitor.monitor import CALIBRATION_FILE, load_body
 from snapcli.origin.origin import origin_of
@@ -28,11 +26,6 @@ from snapcli.progress import OnProgress, silent
 from snapcli.results.calibrate import CalibrateReport
 from snapcli.runs import Run, write_json
 from snapcli.score.calibration import DetectionReport
-from snapcli.stored import stored_arrays
-
-SCORES_FILE = "scores.npz"
-_MOST = 2**31 - 1  # of an energy or a distance
-Scores = Mapping[Key, RawScores]
 
 
 def calibrate_attached(
@@ -43,7 +36,7 @@ def calibrate_attached(
     evaluation = Evaluation(origin_of(run).dataset(on_progress), run_recipe(run).calibrate.limit)
     hint = f"Attach again: {run.remedy('attach')}"
     body = load_body(folder, hint)
-    scores = _load(folder / SCORES_FILE, body, evaluation, hint)
+    scores = load_scores(folder / SCORES_FILE, body, evaluation, hint)
     decision, report = decide(run.name, body, scores, evaluation, options)
     write_decision(run, decision, report, options)
     return report
@@ -79,32 +72,6 @@ def write_decision(
                 "device": decision_to_dict(decision),
             },
         )
-
-
-def save_scores(path: Path, scores: Scores) -> None:
-    arrays = {
-        f"{key}/{name}": values for key, scored in scores.items() for name, values in _parts(scored)
-    }
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
-
-
-def _parts(scores: RawScores) -> list[tuple[str, np.ndarray]]:
-    return list(vars(scores).items())
-
-
-def _load(path: Path, body: Body, evaluation: Evaluation, hint: str) -> Scores:
-    """Raises ArtifactError unless they are those of this body and these data."""
-    taps = len(body.taps)
-    scores = {}
-    with stored_arrays(path, hint, DATA_MAX) as saved:
-        for key in evaluation.keys:
-            n = len(evaluation.rows(key))
-            scores[key] = RawScores(
-                surprisal_q16=saved.array(f"{key}/surprisal_q16", np.uint32, (n, taps), 0, _MOST),
-                logits=saved.array(f"{key}/logits", np.int8, (n, body.classes)),
-                distance_q16=saved.array(f"{key}/distance_q16", np.uint32, (n, 2), 0, _MOST),
-            )
-    return scores
 
 
 def _beside(

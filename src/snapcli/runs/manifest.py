@@ -16,7 +16,7 @@ from snapcli.runs.files import write_json
 SCHEMA = 1
 MANIFEST = "run.json"
 STAGES = (
-    *("attach", "train", "taps", "variants", "calibrate", "quantize", "cost"),
+    *("attach", "train", "taps", "variants", "calibrate", "quantize", "alarm", "cost"),
     *("export-c", "export-tflm", "flash", "bench", "stream"),
     *("eval", "ablate", "report"),
 )

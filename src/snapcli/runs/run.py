@@ -53,7 +53,10 @@ _LOCKS = ".locks"
 # A run begins with one of two stages, and has not what the other one leads to.
 _OF_ATTACHED, _OF_TRAINED = ("attach",), ("train", "taps", "variants", "quantize")
 # Stages that nothing else builds on: a run is complete without them.
-_EXTRAS = ("taps", "variants", "cost", "export-tflm", "stream", "eval", "ablate", "report")
+_EXTRAS = (
+    *("taps", "variants", "alarm", "cost", "export-tflm", "stream"),
+    *("eval", "ablate", "report"),
+)
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {
     "export-tflm": "export-c --runtime tflm",

@@ -37,15 +37,10 @@ from snapcli.judging.attach_words import (
     unfit_heads,
     without_heads,
 )
-from snapcli.judging.calibrate_attached import (
-    SCORES_FILE,
-    Scores,
-    decide,
-    save_scores,
-    write_decision,
-)
+from snapcli.judging.calibrate_attached import decide, write_decision
 from snapcli.judging.decision import check_without_heads
 from snapcli.judging.dev_scores import DevScores
+from snapcli.judging.raw_scores import SCORES_FILE, Scores, save_scores
 from snapcli.judging.tap_choice import TapChoice, choose_taps
 from snapcli.models.finished import Finished, is_keras, load_finished
 from snapcli.monitor.body import Body, TapTensors, save_body

@@ -19,6 +19,7 @@ from snapcli.graph.reader import read_tflite
 from snapcli.heads.head import tapped_blocks
 from snapcli.judging.decision import fit_decision
 from snapcli.judging.evidence import class_examples
+from snapcli.judging.raw_scores import SCORES_FILE, save_scores
 from snapcli.limits import DATA_MAX
 from snapcli.models.convert import convert_int8
 from snapcli.models.tensorflow import require_tensorflow
@@ -60,6 +61,7 @@ def quantize(
     raw = _run(body, evaluation, on_progress)
     decision, figures = fit_decision(body, raw, evaluation, calibration)
     body = trimmed(body, decision)
+    kept = raw if body.taps else {key: scores.without_taps() for key, scores in raw.items()}
     report = QuantizeReport(
         run=run.name,
         model_bytes=len(tflite),
@@ -73,6 +75,7 @@ def quantize(
     )
     with run.write("quantize", after=("train", "calibrate")) as out:
         save_body(body, tflite, out)
+        save_scores(out / SCORES_FILE, kept)
         write_json(out / CALIBRATION_FILE, {"device": decision_to_dict(decision)})
         write_json(out / "report.json", asdict(report))
     return report
