@@ -31,6 +31,18 @@ DECIDE = (
     "                          struct snapuq_budget_state *state,\n"
     "                          const struct snap_model_result *result)"
 )
+_STATE = "struct snapuq_alarm_state *state"
+_SETTINGS = "const struct snap_model_settings *settings"
+# What an alarm does with the settings of its parameters, and what else each function is given.
+ALARM_START = f"void snap_alarm_start_with({_SETTINGS},\n                           {_STATE})"
+ALARM_CLEAR = f"void snap_alarm_clear_with({_SETTINGS},\n                           {_STATE})"
+ALARM_BASELINE = (
+    f"void snap_alarm_baseline_with({_SETTINGS},\n                              {_STATE})"
+)
+ALARM_STEP = (
+    f"int32_t snap_alarm_step_with({_SETTINGS},\n                             {_STATE},\n"
+    "                             const struct snap_model_result *result)"
+)
 _RESULT = """struct snap_model_result {
     int32_t predicted;
     uint32_t score_q16;       /* S */
@@ -48,7 +60,43 @@ struct snapuq_budget_state;
 {START};
 
 /* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
-{DECIDE};"""
+{DECIDE};
+
+/* An alarm for accuracy that drops, found over many inputs of a stream (see snapuq.h, where its
+ * state has the number of alarms and the estimated accuracy). */
+struct snapuq_alarm_state;
+{ALARM_START};
+
+/* The result of the next input in the stream: whether the alarm is on, 0 or 1; once for each. */
+{ALARM_STEP};
+
+/* Ends an alarm by hand. */
+{ALARM_CLEAR};
+
+/* Learns from the next inputs how clean ones look here. */
+{ALARM_BASELINE};
+
+/* With the settings that this model was exported with. */
+static inline void snap_alarm_start({_STATE})
+{{
+    snap_alarm_start_with(&snap_model_settings, state);
+}}
+
+static inline int32_t snap_alarm_step({_STATE},
+                                      const struct snap_model_result *result)
+{{
+    return snap_alarm_step_with(&snap_model_settings, state, result);
+}}
+
+static inline void snap_alarm_clear({_STATE})
+{{
+    snap_alarm_clear_with(&snap_model_settings, state);
+}}
+
+static inline void snap_alarm_baseline({_STATE})
+{{
+    snap_alarm_baseline_with(&snap_model_settings, state);
+}}"""
 # Behind the last step of the program, with a monitor.
 CLOSING = {"class": "classifier", "map": "map"}
 _ARENA = "/* arena: SNAP_MODEL_ARENA_BYTES bytes, aligned to SNAP_MODEL_ARENA_ALIGN. */"

@@ -1,6 +1,16 @@
 """The settings block as a C struct, its values in snap_settings.c, and what reads it."""
 
-from snapcli.emit.header import DECIDE, FIT, SETTINGS, START
+from snapcli.emit.header import (
+    ALARM_BASELINE,
+    ALARM_CLEAR,
+    ALARM_START,
+    ALARM_STEP,
+    DECIDE,
+    FIT,
+    SETTINGS,
+    START,
+)
+from snapcli.emit.names import LOG2
 from snapcli.emit.text import GENERATED, c_literal, c_type_of, wrap
 from snapcli.fixedpoint import MapIsotonic
 from snapcli.monitor.monitor import Monitor
@@ -57,6 +67,17 @@ def emit_stream(monitor: Monitor) -> str:
         "(uint32_t)settings->first_threshold_q24 > ONE_Q24",
         "settings->alpha_q16 > 65536u",
         "(uint32_t)settings->step_q16 > 1u << 22",
+        "settings->alarm_detector > SNAPUQ_ALARM_WINDOW",
+        "settings->alarm_signal > 3u",
+        "settings->alarm_baseline > 65535u",
+        "(uint32_t)settings->alarm_confidence_q16 > NATS_Q16",
+        "outside(settings->alarm_offset_q16, NATS_Q16)",
+        "outside(settings->alarm_limit_q16, NATS_Q16)",
+        "outside(settings->alarm_start_q16, STATISTIC_Q16)",
+        "outside(settings->alarm_clear_q16, STATISTIC_Q16)",
+        "outside(settings->alarm_threshold_q16, STATISTIC_Q16)",
+        # The cap of a sum is twice its threshold.
+        "(settings->alarm_detector == SNAPUQ_ALARM_SUM && settings->alarm_threshold_q16 < 1)",
     ]
     loop = ""
     if isinstance(monitor.decision.map, MapIsotonic):
@@ -70,8 +91,26 @@ def emit_stream(monitor: Monitor) -> str:
         }
     }
 """
+    loop += """    for (int32_t i = 1; i < SNAPUQ_ALARM_BINS; i++) {
+        if (settings->alarm_gain_q16[i] < settings->alarm_gain_q16[i - 1] ||
+            (i > 1 && settings->alarm_edge_q16[i - 1] < settings->alarm_edge_q16[i - 2])) {
+            return 0;
+        }
+    }
+    if (outside(settings->alarm_gain_q16[0], NATS_Q16) ||
+        outside(settings->alarm_gain_q16[SNAPUQ_ALARM_BINS - 1], NATS_Q16)) {
+        return 0;
+    }
+"""
     outside = " ||\n        ".join(ranges)
     return f"""#define ONE_Q24 (1u << 24)
+#define NATS_Q16 (16u << 16)
+#define STATISTIC_Q16 (1u << 28)
+
+static int32_t outside(int32_t value, uint32_t limit)
+{{
+    return (uint32_t)value + limit > 2u * limit;
+}}
 
 {FIT}
 {{
@@ -107,5 +146,50 @@ def emit_stream(monitor: Monitor) -> str:
     return settings->controlled
                ? snapuq_budget_step(&budget, state, result->uncertainty_q16)
                : result->uncertainty_q16 >= settings->threshold_q16;
+}}
+
+static struct snapuq_alarm alarm_of(const struct snap_model_settings *settings)
+{{
+    const struct snapuq_alarm alarm = {{
+        .detector = settings->alarm_detector,
+        .edge_q16 = settings->alarm_edge_q16,
+        .gain_q16 = settings->alarm_gain_q16,
+        .threshold_q16 = settings->alarm_threshold_q16,
+        .clear_q16 = settings->alarm_clear_q16,
+        .start_q16 = settings->alarm_start_q16,
+        .offset_q16 = settings->alarm_offset_q16,
+        .limit_q16 = settings->alarm_limit_q16,
+        .baseline = settings->alarm_baseline,
+        .confidence_q16 = settings->alarm_confidence_q16,
+        .log2_q15 = {LOG2},
+    }};
+    return alarm;
+}}
+
+{ALARM_START}
+{{
+    const struct snapuq_alarm alarm = alarm_of(settings);
+    snapuq_alarm_start(&alarm, state);
+}}
+
+{ALARM_CLEAR}
+{{
+    const struct snapuq_alarm alarm = alarm_of(settings);
+    snapuq_alarm_clear(&alarm, state);
+}}
+
+{ALARM_BASELINE}
+{{
+    const struct snapuq_alarm alarm = alarm_of(settings);
+    snapuq_alarm_baseline(&alarm, state);
+}}
+
+{ALARM_STEP}
+{{
+    const struct snapuq_alarm alarm = alarm_of(settings);
+    const uint32_t watched_q16[] = {{result->uncertainty_q16, result->foreign_q16,
+                                    result->score_q16, result->abstain ? 65536u : 0u}};
+    return snapuq_alarm_step(&alarm, state, watched_q16[settings->alarm_signal],
+                             result->uncertainty_q16);
 }}
 """

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from snapcli import fixedpoint as fx
 from snapcli.array import Bools
 from snapcli.config import ENERGY, MAHALANOBIS, NO_THIRD
+from snapcli.monitor.alarm import WITHOUT_ALARM, FieldAlarm
 from snapcli.monitor.body import HEADS_FILE, Body, RawScores, read_body
 from snapcli.monitor.checks import check_body, check_decision
 from snapcli.monitor.decision import Decision, MapInputs, decision_from_dict, uncertainty_q16
@@ -39,8 +40,11 @@ class DeviceScores:
 
 @dataclass(frozen=True, eq=False)
 class Monitor:
+    """alarm: what watches the stream of its results."""
+
     body: Body
     decision: Decision
+    alarm: FieldAlarm = WITHOUT_ALARM
 
     @property
     def confidence(self) -> fx.Confidence:

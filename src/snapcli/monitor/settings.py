@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from snapcli.config import SIGNALS
 from snapcli.fixedpoint import Budget, Hidden, MapClassGated, MapIsotonic, MapLogistic
+from snapcli.monitor.alarm import FieldAlarm
 from snapcli.monitor.decision import DeviceMap, Gated
 from snapcli.monitor.monitor import Monitor
 from snapcli.score.maps import MAX_BREAKPOINTS
@@ -52,7 +54,21 @@ def settings_fields(monitor: Monitor) -> list[Field]:
         ),
         _scalar("step_q16", confidence.step_q16, np.int32),
         Field("exp_q15", confidence.exp_q15, False),
+        *_alarm_fields(monitor.alarm),
     ]
+
+
+def _alarm_fields(alarm: FieldAlarm) -> list[Field]:
+    """There whether or not an alarm has been fitted, so that one can be given to a device."""
+    parameters = alarm.parameters
+    fields = [_scalar("alarm_signal", SIGNALS.index(alarm.signal), np.uint32)]
+    for name, value in vars(parameters).items():
+        if isinstance(value, np.ndarray):
+            fields.append(Field(f"alarm_{name}", value, False))
+        else:
+            unsigned = name in ("detector", "baseline")
+            fields.append(_scalar(f"alarm_{name}", value, np.uint32 if unsigned else np.int32))
+    return fields
 
 
 def layout_of(monitor: Monitor) -> int:
