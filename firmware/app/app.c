@@ -5,6 +5,7 @@
 #include "baud.h"
 #include "clock.h"
 #include "console.h"
+#include "evidence.h"
 #include "frame.h"
 #include "image.h"
 #include "inference.h"
@@ -52,6 +53,7 @@ void app_boot(void)
     app_image_check();
     app_settings_init();
     app_stream_end();
+    app_evidence_forget();
     app_request_init();
     app_parser_init(&parser, app_arena, CAPACITY);
     app_text_drop(&text);

@@ -20,6 +20,8 @@ enum app_type {
     APP_SETTINGS = 0x08,
     APP_BAUD = 0x09,
     APP_RESTART = 0x0A,
+    APP_ALARM = 0x0B,
+    APP_EVIDENCE_READ = 0x0C,
     APP_FAULT = 0x7E, /* unasked */
     APP_REPLY = 0x80, /* set in the type of an answer */
     APP_ERROR = 0xFF
@@ -35,10 +37,11 @@ enum app_error {
     APP_ERROR_IMAGE = 6,    /* the image is damaged */
     APP_ERROR_SETTINGS = 7, /* not for this image, or damaged */
     APP_ERROR_FLASH = 8,    /* could not be written */
-    APP_ERROR_BAUD = 9
+    APP_ERROR_BAUD = 9,
+    APP_ERROR_ACTION = 10
 };
 
-#define APP_PROTOCOL_VERSION 3
+#define APP_PROTOCOL_VERSION 4
 #define APP_HEADER_BYTES 6
 #define APP_CRC_BYTES 4
 #define APP_PAYLOAD_LIMIT 32768u

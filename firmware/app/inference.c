@@ -85,12 +85,14 @@ uint32_t app_selftest_count(void)
 /* ---- The stream ---------------------------------------------------------- */
 
 static bool started;
-static struct snapuq_budget_state stream;
+static struct app_stream stream;
+
+_Static_assert(sizeof stream == 68, "as the link has it");
 
 void app_stream_end(void)
 {
     started = false;
-    stream = (struct snapuq_budget_state){0, 0};
+    stream = (struct app_stream){0};
 }
 
 bool app_stream_started(void)
@@ -98,22 +100,30 @@ bool app_stream_started(void)
     return started;
 }
 
-struct snapuq_budget_state app_stream_state(void)
+const struct app_stream *app_stream_state(void)
 {
-    return stream;
+    return &stream;
 }
 
 #ifdef SNAP_MODEL_WITHOUT_HEADS
 
-void app_stream_start(const struct snapuq_budget_state *state)
+void app_stream_start(const struct app_stream *state)
 {
     (void)state;
     started = true;
 }
 
-void app_stream_decide(struct snap_model_result *result)
+void app_stream_take(struct snap_model_result *result)
 {
     (void)result;
+}
+
+void app_stream_clear(void)
+{
+}
+
+void app_stream_learn(void)
+{
 }
 
 #else
@@ -124,19 +134,34 @@ static int32_t unit_q24(int32_t value)
     return value < 0 ? 0 : value > one ? one : value;
 }
 
-void app_stream_start(const struct snapuq_budget_state *state)
+void app_stream_start(const struct app_stream *state)
 {
     started = true;
-    snap_model_start(app_settings(), &stream);
+    snap_model_start(app_settings(), &stream.budget);
+    snap_alarm_start_with(app_settings(), &stream.alarm);
+    if (state) {
+        snap_alarm_resume_with(app_settings(), &stream.alarm, &state->alarm);
+    }
     if (state && app_settings()->controlled) {
-        stream.rate_q24 = unit_q24(state->rate_q24);
-        stream.threshold_q24 = unit_q24(state->threshold_q24);
+        stream.budget.rate_q24 = unit_q24(state->budget.rate_q24);
+        stream.budget.threshold_q24 = unit_q24(state->budget.threshold_q24);
     }
 }
 
-void app_stream_decide(struct snap_model_result *result)
+void app_stream_take(struct snap_model_result *result)
 {
-    result->abstain = snap_model_decide(app_settings(), &stream, result);
+    result->abstain = snap_model_decide(app_settings(), &stream.budget, result);
+    snap_alarm_step_with(app_settings(), &stream.alarm, result);
+}
+
+void app_stream_clear(void)
+{
+    snap_alarm_clear_with(app_settings(), &stream.alarm);
+}
+
+void app_stream_learn(void)
+{
+    snap_alarm_baseline_with(app_settings(), &stream.alarm);
 }
 
 #endif

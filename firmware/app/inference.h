@@ -12,7 +12,7 @@
 
 /* Where payloads arrive, and between inferences room for the probabilities of all classes.
  * Nothing there outlives an inference. */
-#define APP_RECEIVE_BYTES (SNAP_MODEL_ARENA_BYTES > 1024 ? SNAP_MODEL_ARENA_BYTES : 1024)
+#define APP_RECEIVE_BYTES (SNAP_MODEL_ARENA_BYTES > 2048 ? SNAP_MODEL_ARENA_BYTES : 2048)
 #define APP_PROBABILITY_BYTES (4 * SNAP_MODEL_CLASSES)
 #define APP_ARENA_BYTES \
     (APP_RECEIVE_BYTES > APP_PROBABILITY_BYTES ? APP_RECEIVE_BYTES : APP_PROBABILITY_BYTES)
@@ -28,13 +28,24 @@ uint32_t app_selftest_count(void);
 
 /* ---- The stream --------------------------------------------------------- */
 
+/* What a stream remembers; goes over the link as it lies here (SPEC.md, 3.2). */
+struct app_stream {
+    struct snapuq_budget_state budget;
+    struct snapuq_alarm_state alarm;
+};
+
 /* No stream until the next start. */
 void app_stream_end(void);
-/* Begins a stream with the settings in use; goes on with the state of one if it is not 0. */
-void app_stream_start(const struct snapuq_budget_state *state);
+/* Begins a stream with the settings in use; goes on with the state of one if it is not 0, whatever
+ * that holds. */
+void app_stream_start(const struct app_stream *state);
 bool app_stream_started(void);
-/* Replaces result->abstain by the decision of the controller, if the settings have one. */
-void app_stream_decide(struct snap_model_result *result);
-struct snapuq_budget_state app_stream_state(void);
+/* Takes the next result up: the controller, if the settings have one, decides whether it abstains,
+ * and the alarm watches it. */
+void app_stream_take(struct snap_model_result *result);
+/* Ends an alarm; takes the baseline of the alarm anew. */
+void app_stream_clear(void);
+void app_stream_learn(void);
+const struct app_stream *app_stream_state(void);
 
 #endif

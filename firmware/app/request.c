@@ -6,6 +6,7 @@
 
 #include "baud.h"
 #include "console.h"
+#include "evidence.h"
 #include "image.h"
 #include "inference.h"
 #include "port.h"
@@ -21,11 +22,15 @@
 #endif
 
 #define HELLO_BYTES (56 + sizeof PORT_TARGET_NAME - 1)
-#define PROFILE_BYTES (40 + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
-#define ANSWER_BYTES (HELLO_BYTES > PROFILE_BYTES ? HELLO_BYTES : PROFILE_BYTES)
-#define STATE_BYTES 8u
+#define PROFILE_BYTES (32 + sizeof(struct app_stream) + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
+#define KEPT_BYTES (APP_EVIDENCE > 0 ? 28 + SNAP_MODEL_INPUT_BYTES : 8)
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define ANSWER_BYTES LARGER(HELLO_BYTES, LARGER(PROFILE_BYTES, KEPT_BYTES))
+#define ALARM_CLEAR 1u
+#define ALARM_LEARN 2u
+#define FORGET UINT32_MAX
 
-_Static_assert(PROFILE_BYTES <= APP_PAYLOAD_LIMIT, "an answer has to fit one frame");
+_Static_assert(ANSWER_BYTES <= APP_PAYLOAD_LIMIT, "an answer has to fit one frame");
 _Static_assert(sizeof SNAP_MODEL_ID == 16 + 1, "the model's name is 16 hex digits");
 
 /* What was answered last, for a host that did not get it. */
@@ -68,9 +73,13 @@ static void put_hello(void)
     app_frame_put_bytes(&answer, PORT_TARGET_NAME, sizeof PORT_TARGET_NAME - 1);
 }
 
+static void put_stream(void)
+{
+    app_frame_put_bytes(&answer, app_stream_state(), sizeof(struct app_stream));
+}
+
 static void put_result(uint64_t count)
 {
-    const struct snapuq_budget_state stream = app_stream_state();
     app_frame_put(&answer, (uint32_t)result.predicted, 4);
     app_frame_put(&answer, (uint32_t)result.abstain, 4);
     app_frame_put(&answer, result.score_q16, 4);
@@ -78,8 +87,7 @@ static void put_result(uint64_t count)
     app_frame_put(&answer, (uint32_t)result.foreign, 4);
     app_frame_put(&answer, result.foreign_q16, 4);
     app_frame_put(&answer, count, 8);
-    app_frame_put(&answer, (uint32_t)stream.rate_q24, 4);
-    app_frame_put(&answer, (uint32_t)stream.threshold_q24, 4);
+    put_stream();
     for (int tap = 0; tap < SNAP_MODEL_TAPS; tap++) {
         app_frame_put(&answer, result.surprisal_q16[tap], 4);
     }
@@ -103,8 +111,10 @@ static enum app_error infer(void)
         return APP_ERROR_NO_STREAM;
     }
     take_input();
+    app_evidence_input(snap_model_input(app_arena));
     const uint64_t count = app_inference(&result, 0);
-    app_stream_decide(&result);
+    app_stream_take(&result);
+    app_evidence_take(&result, app_stream_state()->alarm.frames);
     put_result(count);
     return APP_OK;
 }
@@ -143,10 +153,8 @@ static void check(void)
 
 static void start(uint32_t length)
 {
-    const struct snapuq_budget_state state = {
-        (int32_t)number_at(app_arena),
-        (int32_t)number_at(app_arena + 4),
-    };
+    struct app_stream state;
+    memcpy(&state, app_arena, sizeof state);
     app_stream_start(length ? &state : 0);
 }
 
@@ -158,6 +166,41 @@ static enum app_error replace_settings(uint32_t length)
     }
     app_frame_put(&answer, app_settings_check(), 4);
     return error;
+}
+
+static enum app_error alarm(void)
+{
+    if (!app_stream_started()) {
+        return APP_ERROR_NO_STREAM;
+    }
+    switch (number_at(app_arena)) {
+    case 0: break;
+    case ALARM_CLEAR: app_stream_clear(); break;
+    case ALARM_LEARN: app_stream_learn(); break;
+    default: return APP_ERROR_ACTION;
+    }
+    put_stream();
+    return APP_OK;
+}
+
+static void evidence(void)
+{
+    const uint32_t index = number_at(app_arena);
+    if (index == FORGET) {
+        app_evidence_forget();
+    }
+    app_frame_put(&answer, APP_EVIDENCE, 4);
+    app_frame_put(&answer, app_evidence_count(), 4);
+    if (index < app_evidence_count()) {
+        const int8_t *input;
+        const struct snapuq_kept *kept = app_evidence_at(index, &input);
+        app_frame_put(&answer, kept->frame, 4);
+        app_frame_put(&answer, kept->value_q16, 4);
+        app_frame_put(&answer, kept->uncertainty_q16, 4);
+        app_frame_put(&answer, kept->foreign_q16, 4);
+        app_frame_put(&answer, (uint32_t)kept->predicted, 4);
+        app_frame_put_bytes(&answer, input, SNAP_MODEL_INPUT_BYTES);
+    }
 }
 
 static enum app_error baud(void)
@@ -173,9 +216,11 @@ static enum app_error check_length(uint8_t type, uint32_t length)
     switch (type) {
     case APP_INFER:
     case APP_PROFILE: expected = SNAP_MODEL_INPUT_BYTES; break;
-    case APP_START: expected = length ? STATE_BYTES : 0; break;
+    case APP_START: expected = length ? sizeof(struct app_stream) : 0; break;
     case APP_SETTINGS: expected = length; break; /* a block of another size is for another image */
-    case APP_BAUD: expected = 4; break;
+    case APP_BAUD:
+    case APP_ALARM:
+    case APP_EVIDENCE_READ: expected = 4; break;
     default: break;
     }
     return length == expected ? APP_OK : APP_ERROR_WRONG_LENGTH;
@@ -196,6 +241,8 @@ static enum app_error carry_out(uint8_t type, uint32_t length)
     case APP_START: start(length); return APP_OK;
     case APP_SETTINGS: return app_image_damaged() ? APP_ERROR_IMAGE : replace_settings(length);
     case APP_BAUD: return baud();
+    case APP_ALARM: return alarm();
+    case APP_EVIDENCE_READ: evidence(); return APP_OK;
     default: return APP_OK; /* RESTART: when it has been answered */
     }
 }
@@ -216,7 +263,7 @@ void app_request(const struct app_parser *request)
     }
     enum app_error error = APP_ERROR_UNKNOWN_TYPE;
     app_frame_begin(&answer, answer_bytes, APP_REPLY | type, request->sequence);
-    if (type >= APP_HELLO && type <= APP_RESTART) {
+    if (type >= APP_HELLO && type <= APP_EVIDENCE_READ) {
         error = check_length(type, request->length);
     }
     if (error == APP_OK) {

@@ -857,7 +857,8 @@ static uint32_t run_budget_q24(const struct test_case *c, void **result)
 }
 
 /* scalars | edge_q16 | gain_q16 | log2_q15 | value_q16 | uncertainty_q16 | what comes before each
- * frame: nothing, a clear, a baseline -> eight members of the state each */
+ * frame: nothing, a clear, a
+ * baseline, a state that no stream leaves -> eight members of the state each */
 static uint32_t run_alarm(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
@@ -884,6 +885,11 @@ static uint32_t run_alarm(const struct test_case *c, void **result)
             snapuq_alarm_clear(&alarm, &state);
         } else if (before[n] == 2) {
             snapuq_alarm_baseline(&alarm, &state);
+        } else if (before[n] == 3) {
+            const struct snapuq_alarm_state kept = {
+                INT32_MAX, INT32_MIN, 5, UINT32_MAX, 7, UINT16_MAX, 9, 11, 200, {0x21, 0x43},
+            };
+            snapuq_alarm_resume(&alarm, &state, &kept);
         }
         output[0] = snapuq_alarm_step(&alarm, &state, value[n], uncertainty[n]);
         output[1] = state.statistic_q16;
@@ -895,6 +901,30 @@ static uint32_t run_alarm(const struct test_case *c, void **result)
         output[7] = state.alarms;
     }
     return 8 * c->bytes[4];
+}
+
+/* capacity | value_q16 -> of each frame: whether it is kept, how many are, the free place, and the
+ * place of each, or -1 */
+static uint32_t run_evidence(const struct test_case *c, void **result)
+{
+    const uint32_t capacity = *(const uint32_t *)c->blob[0];
+    const uint32_t *value = c->blob[1];
+    const uint32_t frames = c->bytes[1] / sizeof *value, width = 3 + capacity;
+    struct snapuq_kept *kept = allocate((capacity + 1) * sizeof *kept);
+    struct snapuq_evidence evidence;
+    int32_t *output = *result = allocate(4 * width * frames);
+    snapuq_evidence_start(&evidence, kept, capacity);
+    for (uint32_t n = 0; n < frames; ++n, output += width) {
+        const struct snapuq_kept offered = {.value_q16 = value[n], .frame = n};
+        output[0] = snapuq_evidence_offer(&evidence, &offered);
+        output[1] = (int32_t)evidence.count;
+        output[2] = (int32_t)evidence.free;
+        for (uint32_t i = 0; i < capacity; ++i) {
+            output[3 + i] = i < evidence.count ? (int32_t)kept[i].place : -1;
+        }
+    }
+    free(kept);
+    return 4 * width * frames;
 }
 
 /* The number of a kernel in a case file is its place here; tests/golden/c_runner.py reads
@@ -946,6 +976,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_map_isotonic_q16,
     run_budget_q24,
     run_alarm,
+    run_evidence,
 };
 
 int main(int argc, char **argv)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from snapcli import toolchain
-from snapcli.device import Client, Emulator, LinkError, Reason, Selftest, StreamState
+from snapcli.device import Client, Emulator, LinkError, Reason, Selftest
 from snapcli.errors import ConfigError, DeviceError, ToolchainError
 from snapcli.stack import checked_stack
 from snapcli.stages import flash
 from snapcli.targets import load_target, target_names
 from tests.conftest import need
 from tests.unit.firmware import tiny_model
-from tests.unit.firmware.tiny_model import INPUT_BYTES, OTHER, OWN, expected
+from tests.unit.firmware.tiny_model import INPUT_BYTES, OTHER, OWN, alone, expected
 
 needs_qemu = pytest.mark.skipif(
     shutil.which(toolchain.QEMU) is None, reason=f"{toolchain.QEMU} is not installed"
@@ -78,7 +78,7 @@ def test_inference_gives_the_model_s_results(client):
     client.start()
     for first in range(20):
         result = client.infer(data_of(first))
-        assert replace(result, count=0, rate_q24=0, threshold_q24=0) == expected(data_of(first))
+        assert alone(result) == expected(data_of(first))
 
 
 def test_counts_are_exactly_repeatable(firmware):
@@ -172,7 +172,7 @@ def test_settings_are_replaced_and_given_back(client):
     assert client.push_settings(OTHER.pack(OWN.check)) == OTHER.check
     client.start()
     result = client.infer(data_of(9))
-    assert replace(result, count=0, rate_q24=0, threshold_q24=0) == expected(data_of(9), OTHER)
+    assert alone(result) == expected(data_of(9), OTHER)
     assert client.push_settings(OWN.pack()) == OWN.check
     assert client.hello().settings_check == OWN.check
 
@@ -181,7 +181,7 @@ def test_a_stream_goes_on_after_a_restart(client):
     client.start()
     first = [client.infer(data_of(x)) for x in range(10)]
     client.restart()
-    client.start(StreamState(first[4].rate_q24, first[4].threshold_q24))
+    client.start(first[4].state)
     assert [client.infer(data_of(x)) for x in range(5, 10)] == first[5:]
 
 

@@ -13,6 +13,7 @@ from snapcli.fixedpoint import (
     ALARM_WINDOW,
     AddS8,
     Alarm,
+    AlarmState,
     AshS8,
     Budget,
     ClipS8,
@@ -21,6 +22,7 @@ from snapcli.fixedpoint import (
     CopyS8,
     DequantizeS8F32,
     Energy,
+    Evidence,
     FullyConnectedS8,
     HeadS8,
     Hidden,
@@ -44,6 +46,7 @@ from snapcli.fixedpoint import (
     add_s8,
     alarm_baseline,
     alarm_clear,
+    alarm_resume,
     alarm_start,
     alarm_step,
     argmax_s8,
@@ -66,6 +69,7 @@ from snapcli.fixedpoint import (
     doubt_q16,
     entropy_q16,
     error_logit_q16,
+    evidence_offer,
     exp_q16,
     free_energy_q16,
     fully_connected_s8,
@@ -1446,7 +1450,8 @@ class Control:
 @dataclass(frozen=True, eq=False)
 class Watch:
     """An alarm over a stream of random scores that drifts upwards and back, some of them exactly
-    an edge; it is cleared once and its baseline taken anew once."""
+    an edge; it is cleared once, its baseline taken anew once, and it goes on once from a state that
+    no stream leaves."""
 
     name: str
     seed: int
@@ -1473,10 +1478,13 @@ class Watch:
         value[::7] = rng.choice([0, 65536, 2**32 - 1, *edges.tolist()], len(value[::7]))
         uncertainty = rng.integers(0, 65537, self.length).astype(np.uint32)
         before = np.zeros(self.length, np.uint32)
-        before[self.length // 3], before[2 * self.length // 3] = 1, 2
+        for action in (1, 2, 3):
+            before[action * self.length // 4] = action * (self.length > 1)
         state, rows = alarm_start(alarm), []
         for v, u, action in zip(value, uncertainty, before, strict=True):
-            if action:
+            if action == 3:
+                state = alarm_resume(alarm, self._odd_state(state))
+            elif action:
                 (alarm_clear if action == 1 else alarm_baseline)(alarm, state)
             on = alarm_step(alarm, state, v[None], u[None])
             members = ("statistic_q16", "offset_q16", "frames", "right_q24", "baseline_sum_q16")
@@ -1489,6 +1497,39 @@ class Watch:
         arrays = [edges, gains, log2_q15_table(), value, uncertainty, before]
         expected = np.array(rows, np.int64).astype(np.uint32).astype(np.int32)
         return Vectors(self.kernel, scalars, arrays, expected)
+
+    @staticmethod
+    def _odd_state(state: AlarmState) -> AlarmState:
+        """That of run_alarm in runner.c."""
+        values = (2**31 - 1, -(2**31), 5, 2**32 - 1, 7, 65535, 9, 1, 200)
+        names = [name for name in vars(state) if name != "window"]
+        odd = {n: np.full(1, v, vars(state)[n].dtype) for n, v in zip(names, values, strict=True)}
+        window = np.zeros_like(state.window)
+        window[0, :4] = 1, 2, 3, 4
+        return AlarmState(**odd, window=window)
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Random values, many of them equal, offered to so many places."""
+
+    name: str
+    seed: int
+    capacity: int
+    length: int = 200
+    kernel: str = "evidence"
+
+    def vectors(self) -> Vectors:
+        rng = np.random.default_rng(self.seed)
+        values = rng.choice([0, 1, 2**32 - 1, *range(0, 65537, 2048)], self.length)
+        evidence, rows = Evidence(self.capacity), []
+        for value in values.tolist():
+            kept = evidence_offer(evidence, value)
+            places = evidence.places + [-1] * (self.capacity - len(evidence.places))
+            rows.append([kept, len(evidence.values), evidence.free, *places])
+        return Vectors(
+            self.kernel, [self.capacity], [values.astype(np.uint32)], np.array(rows, np.int32)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -2115,6 +2156,9 @@ C_CASES: list[Case] = [
     Watch("window_baseline", 429, ALARM_WINDOW, baseline=64),
     Watch("largest_gains", 430, ALARM_MEAN, baseline=30, largest_q16=16 << 16),
     Watch("largest_gains_of_a_window", 431, ALARM_WINDOW, largest_q16=16 << 16),
+    Keep("none", 440, 0),
+    Keep("one", 441, 1),
+    Keep("seven", 442, 7),
     Watch("length_1", 432, ALARM_SUM, baseline=65535, length=1),
     *RISING,
 ]

@@ -24,6 +24,7 @@ from snapcli.heads.lowrank import LowRank
 from snapcli.heads.mixture import Mixture
 from snapcli.heads.quantize import quantize_head
 from snapcli.heads.student_t import StudentT
+from snapcli.monitor.alarm import FieldAlarm
 from snapcli.monitor.body import Body, ClassDistance, TapTensors
 from snapcli.monitor.decision import ONE_Q16, Decision, DeviceMap, Gated
 from snapcli.monitor.distance import quantize_mahalanobis
@@ -240,6 +241,25 @@ def tiny_monitor(kind: str = "gated", head: str = "gaussian") -> Monitor:
     foreign = FOREIGN[kind in _MEASURED]
     decision = Decision((20000, ONE_Q16 - 20000), 1.7, 40000, MAPS[kind], 0, foreign, 0, third)
     return _half_refused(Monitor(body, decision))
+
+
+def tiny_alarm(
+    signal: str = "U", detector: int = fx.ALARM_SUM, baseline: int = 0, threshold_q16: int = 1 << 17
+) -> FieldAlarm:
+    """Bins of equal width; a middling value says nothing."""
+    parameters = fx.Alarm(
+        detector=detector,
+        edge_q16=np.arange(1, 16, dtype=np.uint32) * 4096,
+        gain_q16=(np.arange(16, dtype=np.int32) - 7) * 8192,
+        threshold_q16=threshold_q16,
+        clear_q16=0,
+        start_q16=0,
+        offset_q16=0,
+        limit_q16=1 << 15,
+        baseline=baseline,
+        confidence_q16=0,
+    )
+    return FieldAlarm(signal, parameters)
 
 
 def headless_monitor(kind: str = "evidence") -> Monitor:

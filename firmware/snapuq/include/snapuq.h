@@ -572,6 +572,11 @@ struct snapuq_alarm_state {
 /* Begins a stream, with its baseline. */
 void snapuq_alarm_start(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
 
+/* Goes on with a stream whose state was kept, in flash or by a host; what no stream could have left
+ * in it is limited to what one could have. */
+void snapuq_alarm_resume(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
+                         const struct snapuq_alarm_state *kept);
+
 /* Ends an alarm by hand; offset, counts and the running mean stay. */
 void snapuq_alarm_clear(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
 
@@ -581,6 +586,33 @@ void snapuq_alarm_baseline(const struct snapuq_alarm *alarm, struct snapuq_alarm
 /* One frame: its score and its U, at most 65536. Whether the alarm is on, 0 or 1. */
 int32_t snapuq_alarm_step(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
                           uint32_t value_q16, uint32_t uncertainty_q16);
+
+/* ---- Monitor: evidence ------------------------------------------------- */
+
+struct snapuq_kept {
+    uint32_t value_q16; /* by which inputs are compared */
+    uint32_t frame;     /* of the stream */
+    uint32_t uncertainty_q16, foreign_q16;
+    int32_t predicted;
+    uint32_t place;
+};
+
+/* The inputs of a stream with the largest values, for somebody to look at and to label. They lie in
+ * memory of the caller's, at capacity + 1 places: the next input is copied to the free one before
+ * the model runs, and stays there if it is kept. */
+struct snapuq_evidence {
+    struct snapuq_kept *kept; /* [capacity], of which `count` count, in no order */
+    uint32_t capacity, count;
+    uint32_t free; /* the place for the next input */
+};
+
+/* Keeps nothing yet. */
+void snapuq_evidence_start(struct snapuq_evidence *evidence, struct snapuq_kept *kept,
+                           uint32_t capacity);
+
+/* Whether the input at the free place is kept, 0 or 1, for the least of those that were if there
+ * are as many as may be; offered->place is not read. */
+int32_t snapuq_evidence_offer(struct snapuq_evidence *evidence, const struct snapuq_kept *offered);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,9 @@
 
 #define EDGES (SNAPUQ_ALARM_BINS - 1)
 #define FULL SNAPUQ_ALARM_FRAMES
+#define ONE_Q24 (1u << 24)
+#define STATISTIC_LIMIT_Q16 (1 << 29)
+#define OFFSET_LIMIT_Q16 (64 << 16)
 #define LN_65536_Q16 (16 * 45426)
 #define RECENT_BITS 8 /* frames of the mean of 1 - U, as a power of two */
 
@@ -19,6 +22,25 @@ void snapuq_alarm_start(const struct snapuq_alarm *alarm, struct snapuq_alarm_st
     *state = (struct snapuq_alarm_state){0};
     state->offset_q16 = alarm->offset_q16;
     snapuq_alarm_baseline(alarm, state);
+}
+
+static int32_t within(int32_t value, int32_t limit)
+{
+    return value < -limit ? -limit : value > limit ? limit : value;
+}
+
+void snapuq_alarm_resume(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
+                         const struct snapuq_alarm_state *kept)
+{
+    *state = *kept;
+    state->statistic_q16 = within(kept->statistic_q16, STATISTIC_LIMIT_Q16);
+    state->offset_q16 = within(kept->offset_q16, OFFSET_LIMIT_Q16);
+    state->right_q24 = kept->right_q24 < ONE_Q24 ? kept->right_q24 : ONE_Q24;
+    if (kept->baseline_left > alarm->baseline) {
+        state->baseline_left = (uint16_t)alarm->baseline;
+    }
+    state->on = kept->on != 0;
+    state->place = kept->place % (2 * FULL);
 }
 
 void snapuq_alarm_clear(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state)

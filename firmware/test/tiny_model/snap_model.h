@@ -5,7 +5,8 @@
  *
  * With s the sum of the input's bytes (0..255 each): class s mod 10, its logit 60, the others
  * -10 k; surprisals 16 s and 65536 - 16 s; U = b0 + b1 S between 0 and 1, F = 65536 - U. The
- * input lies in the middle of the arena, and a run overwrites all of it.
+ * input lies in the middle of the arena, and a run overwrites all of it. Its alarm watches U and is
+ * no part of its settings.
  */
 #ifndef SNAP_MODEL_H
 #define SNAP_MODEL_H
@@ -67,6 +68,21 @@ void snap_model_start(const struct snap_model_settings *settings,
 int32_t snap_model_decide(const struct snap_model_settings *settings,
                           struct snapuq_budget_state *state,
                           const struct snap_model_result *result);
+void snap_alarm_start_with(const struct snap_model_settings *settings,
+                           struct snapuq_alarm_state *state);
+void snap_alarm_resume_with(const struct snap_model_settings *settings,
+                            struct snapuq_alarm_state *state,
+                            const struct snapuq_alarm_state *kept);
+void snap_alarm_clear_with(const struct snap_model_settings *settings,
+                           struct snapuq_alarm_state *state);
+void snap_alarm_baseline_with(const struct snap_model_settings *settings,
+                              struct snapuq_alarm_state *state);
+int32_t snap_evidence_offer_with(const struct snap_model_settings *settings,
+                                 struct snapuq_evidence *evidence,
+                                 const struct snap_model_result *result, uint32_t frame);
+int32_t snap_alarm_step_with(const struct snap_model_settings *settings,
+                             struct snapuq_alarm_state *state,
+                             const struct snap_model_result *result);
 #endif
 void snap_model_run(void *arena, struct snap_model_result *result);
 void snap_model_profile(void *arena, const struct snap_model_settings *settings,

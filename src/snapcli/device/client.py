@@ -15,6 +15,8 @@ from snapcli.device.failure import DISTURBED, LinkError, Reason
 from snapcli.device.frame import PAYLOAD_LIMIT
 from snapcli.device.messages import (
     PROTOCOL_VERSION,
+    AlarmAction,
+    Evidence,
     Hello,
     ImageCheck,
     Inference,
@@ -23,6 +25,7 @@ from snapcli.device.messages import (
     Stack,
     StreamState,
     Type,
+    Watch,
 )
 from snapcli.device.transport import BAUD, Link
 from snapcli.errors import DeviceError
@@ -36,7 +39,8 @@ _RATE_MARGIN_S = 0.5
 # HELLOs in a row, none of them repeated, that prove a rate.
 _PROOFS = 4
 _RECOVERIES = 2
-_LEAST_BUFFER_BYTES = 1024
+_FORGET = 2**32 - 1  # in place of an index
+_LEAST_BUFFER_BYTES = 2048
 
 
 class Client:
@@ -112,8 +116,27 @@ class Client:
         hello = self._checked(data)
         answer = self._work(Type.INFER, data)
         result = self._unpack(lambda p: messages.parse_inference(p, hello), answer)
-        self._state = StreamState(result.rate_q24, result.threshold_q24)
+        self._state = result.state
         return result
+
+    def alarm(self, action: AlarmAction = AlarmAction.LOOK) -> Watch:
+        """Where the stream's alarm stands, after the action."""
+        answer = self.request(Type.ALARM, messages.pack_word(action))
+        self._state = self._unpack(messages.parse_state, answer)
+        return self._state.watch
+
+    def evidence(self, index: int) -> Evidence:
+        """An input that the device kept, by its place from 0 on."""
+        return self._evidence(index)
+
+    def forget_evidence(self) -> None:
+        """Make room for other inputs."""
+        self._evidence(_FORGET)
+
+    def _evidence(self, index: int) -> Evidence:
+        hello = self._hello or self.hello()
+        answer = self.request(Type.EVIDENCE, messages.pack_word(index))
+        return self._unpack(lambda p: messages.parse_evidence(p, hello), answer)
 
     def profile(self, data: bytes) -> Profile:
         """An input beside the stream, with the count of every step."""

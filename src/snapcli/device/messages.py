@@ -4,14 +4,17 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 REPLY = 0x80
 
 _HELLO = struct.Struct("<HHIHHHBBIIIIII16s")
-_RESULT = struct.Struct("<iiIIiIQii")
+_RESULT = struct.Struct("<iiIIiIQ")
 _PAIR = struct.Struct("<II")
 _CHECK = struct.Struct("<III")
-_STATE = struct.Struct("<ii")
+_BUDGET = struct.Struct("<ii")
+_WATCH = struct.Struct("<iiIIIHHBB32s2x")
+_STATE_BYTES = _BUDGET.size + _WATCH.size
+_KEPT = struct.Struct("<IIIIi")
 _FAULT = struct.Struct("<7I")
 _WORD = struct.Struct("<I")
 _UNITS = ("instructions", "cycles", "nanoseconds")
@@ -31,6 +34,8 @@ class Type(IntEnum):
     SETTINGS = 0x08
     BAUD = 0x09
     RESTART = 0x0A
+    ALARM = 0x0B
+    EVIDENCE = 0x0C
     FAULT = 0x7E
     ERROR = 0xFF
 
@@ -47,6 +52,15 @@ class ErrorCode(IntEnum):
     WRONG_SETTINGS = 7
     FLASH_FAILED = 8
     UNKNOWN_BAUD = 9
+    UNKNOWN_ACTION = 10
+
+
+class AlarmAction(IntEnum):
+    """What ALARM does: say where it stands, end it, or take its baseline anew."""
+
+    LOOK = 0
+    CLEAR = 1
+    LEARN = 2
 
 
 @dataclass(frozen=True)
@@ -73,16 +87,37 @@ class Hello:
 
 
 @dataclass(frozen=True)
+class Watch:
+    """What an alarm remembers of its stream: struct snapuq_alarm_state of firmware/snapuq.
+
+    right_q24 is the estimated accuracy; baseline_left: frames until the baseline is complete, and
+    no alarm before; alarms: how many there were; window: bins, four bits each.
+    """
+
+    statistic_q16: int
+    offset_q16: int
+    frames: int
+    right_q24: int
+    baseline_sum_q16: int
+    baseline_left: int
+    alarms: int
+    on: bool
+    place: int
+    window: bytes
+
+
+@dataclass(frozen=True)
 class StreamState:
-    """Where a stream stands, Q24 in [0, 2^24]: enough to go on with it."""
+    """Where a stream stands, rate and threshold Q24 in [0, 2^24]: enough to go on with it."""
 
     rate_q24: int
     threshold_q24: int
+    watch: Watch
 
 
 @dataclass(frozen=True)
 class Inference:
-    """The result for one input and what it took; rate and threshold are those after it."""
+    """The result for one input and what it took; rate, threshold and watch are those after it."""
 
     predicted: int
     abstain: bool
@@ -93,8 +128,36 @@ class Inference:
     count: int  # in Hello.counter_unit
     rate_q24: int
     threshold_q24: int
+    watch: Watch
     surprisal_q16: tuple[int, ...]  # one per tap
     logits: tuple[int, ...]  # one int8 per class
+
+    @property
+    def state(self) -> StreamState:
+        return StreamState(self.rate_q24, self.threshold_q24, self.watch)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An input that the device kept, int8, and what it answered; value_q16: by which it is among
+    the largest; frame: of its stream, from 1."""
+
+    frame: int
+    value_q16: int
+    uncertainty_q16: int
+    foreign_q16: int
+    predicted: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """capacity: inputs that a device may keep, 0 if it was built to keep none; kept: the one that
+    was asked for, None if there are not so many."""
+
+    capacity: int
+    count: int
+    kept: Kept | None
 
 
 @dataclass(frozen=True)
@@ -205,8 +268,10 @@ def parse_hello(payload: bytes) -> Hello:
 
 def parse_inference(payload: bytes, hello: Hello) -> Inference:
     fields = _RESULT.unpack_from(payload)
-    predicted, abstain, score, uncertainty, foreign, foreign_q16, count, rate, threshold = fields
-    rest = struct.unpack(f"<{hello.taps}I{hello.classes}b", payload[_RESULT.size :])
+    predicted, abstain, score, uncertainty, foreign, foreign_q16, count = fields
+    behind = _RESULT.size + _STATE_BYTES
+    state = parse_state(payload[_RESULT.size : behind])
+    rest = struct.unpack(f"<{hello.taps}I{hello.classes}b", payload[behind:])
     return Inference(
         predicted=predicted,
         abstain=bool(abstain),
@@ -215,8 +280,9 @@ def parse_inference(payload: bytes, hello: Hello) -> Inference:
         foreign=bool(foreign),
         foreign_q16=foreign_q16,
         count=count,
-        rate_q24=rate,
-        threshold_q24=threshold,
+        rate_q24=state.rate_q24,
+        threshold_q24=state.threshold_q24,
+        watch=state.watch,
         surprisal_q16=rest[: hello.taps],
         logits=rest[hello.taps :],
     )
@@ -252,6 +318,17 @@ def parse_word(payload: bytes) -> int:
     return int(_WORD.unpack(payload)[0])
 
 
+def parse_evidence(payload: bytes, hello: Hello) -> Evidence:
+    capacity, count = _PAIR.unpack_from(payload)
+    rest = payload[_PAIR.size :]
+    if not rest:
+        return Evidence(capacity, count, None)
+    data = rest[_KEPT.size :]
+    if len(data) != hello.input_bytes:
+        raise ValueError("not as long as an input")
+    return Evidence(capacity, count, Kept(*_KEPT.unpack_from(rest), data))
+
+
 def parse_nothing(payload: bytes) -> None:
     if payload:
         raise ValueError("an answer that should be empty")
@@ -261,5 +338,16 @@ def pack_word(value: int) -> bytes:
     return _WORD.pack(value)
 
 
+def parse_state(payload: bytes) -> StreamState:
+    if len(payload) != _STATE_BYTES:
+        raise ValueError("not the state of a stream")
+    rate, threshold = _BUDGET.unpack_from(payload)
+    *numbers, on, place, window = _WATCH.unpack_from(payload, _BUDGET.size)
+    return StreamState(rate, threshold, Watch(*numbers, bool(on), place, window))
+
+
 def pack_state(state: StreamState | None) -> bytes:
-    return _STATE.pack(state.rate_q24, state.threshold_q24) if state else b""
+    if state is None:
+        return b""
+    budget = _BUDGET.pack(state.rate_q24, state.threshold_q24)
+    return budget + _WATCH.pack(*vars(state.watch).values())

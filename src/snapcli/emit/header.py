@@ -35,6 +35,10 @@ _STATE = "struct snapuq_alarm_state *state"
 _SETTINGS = "const struct snap_model_settings *settings"
 # What an alarm does with the settings of its parameters, and what else each function is given.
 ALARM_START = f"void snap_alarm_start_with({_SETTINGS},\n                           {_STATE})"
+ALARM_RESUME = (
+    f"void snap_alarm_resume_with({_SETTINGS},\n                            {_STATE},\n"
+    "                            const struct snapuq_alarm_state *kept)"
+)
 ALARM_CLEAR = f"void snap_alarm_clear_with({_SETTINGS},\n                           {_STATE})"
 ALARM_BASELINE = (
     f"void snap_alarm_baseline_with({_SETTINGS},\n                              {_STATE})"
@@ -42,6 +46,11 @@ ALARM_BASELINE = (
 ALARM_STEP = (
     f"int32_t snap_alarm_step_with({_SETTINGS},\n                             {_STATE},\n"
     "                             const struct snap_model_result *result)"
+)
+EVIDENCE_OFFER = (
+    f"int32_t snap_evidence_offer_with({_SETTINGS},\n"
+    "                                 struct snapuq_evidence *evidence,\n"
+    "                                 const struct snap_model_result *result, uint32_t frame)"
 )
 _RESULT = """struct snap_model_result {
     int32_t predicted;
@@ -70,11 +79,19 @@ struct snapuq_alarm_state;
 /* The result of the next input in the stream: whether the alarm is on, 0 or 1; once for each. */
 {ALARM_STEP};
 
+/* Goes on with a stream whose state was kept over a restart. */
+{ALARM_RESUME};
+
 /* Ends an alarm by hand. */
 {ALARM_CLEAR};
 
 /* Learns from the next inputs how clean ones look here. */
 {ALARM_BASELINE};
+
+/* The most surprising inputs, by what the alarm watches (see snapuq.h): whether the one at the free
+ * place, whose result this is, stays there. frame: the caller's number for it. */
+struct snapuq_evidence;
+{EVIDENCE_OFFER};
 
 /* With the settings that this model was exported with. */
 static inline void snap_alarm_start({_STATE})
@@ -88,6 +105,12 @@ static inline int32_t snap_alarm_step({_STATE},
     return snap_alarm_step_with(&snap_model_settings, state, result);
 }}
 
+static inline void snap_alarm_resume({_STATE},
+                                     const struct snapuq_alarm_state *kept)
+{{
+    snap_alarm_resume_with(&snap_model_settings, state, kept);
+}}
+
 static inline void snap_alarm_clear({_STATE})
 {{
     snap_alarm_clear_with(&snap_model_settings, state);
@@ -96,6 +119,12 @@ static inline void snap_alarm_clear({_STATE})
 static inline void snap_alarm_baseline({_STATE})
 {{
     snap_alarm_baseline_with(&snap_model_settings, state);
+}}
+
+static inline int32_t snap_evidence_offer(struct snapuq_evidence *evidence,
+                                          const struct snap_model_result *result, uint32_t frame)
+{{
+    return snap_evidence_offer_with(&snap_model_settings, evidence, result, frame);
 }}"""
 # Behind the last step of the program, with a monitor.
 CLOSING = {"class": "classifier", "map": "map"}

@@ -3,9 +3,11 @@
 from snapcli.emit.header import (
     ALARM_BASELINE,
     ALARM_CLEAR,
+    ALARM_RESUME,
     ALARM_START,
     ALARM_STEP,
     DECIDE,
+    EVIDENCE_OFFER,
     FIT,
     SETTINGS,
     START,
@@ -172,6 +174,12 @@ static struct snapuq_alarm alarm_of(const struct snap_model_settings *settings)
     snapuq_alarm_start(&alarm, state);
 }}
 
+{ALARM_RESUME}
+{{
+    const struct snapuq_alarm alarm = alarm_of(settings);
+    snapuq_alarm_resume(&alarm, state, kept);
+}}
+
 {ALARM_CLEAR}
 {{
     const struct snapuq_alarm alarm = alarm_of(settings);
@@ -184,12 +192,30 @@ static struct snapuq_alarm alarm_of(const struct snap_model_settings *settings)
     snapuq_alarm_baseline(&alarm, state);
 }}
 
+static uint32_t watched_q16(const struct snap_model_settings *settings,
+                            const struct snap_model_result *result)
+{{
+    const uint32_t values_q16[] = {{result->uncertainty_q16, result->foreign_q16,
+                                   result->score_q16, result->abstain ? 65536u : 0u}};
+    return values_q16[settings->alarm_signal];
+}}
+
 {ALARM_STEP}
 {{
     const struct snapuq_alarm alarm = alarm_of(settings);
-    const uint32_t watched_q16[] = {{result->uncertainty_q16, result->foreign_q16,
-                                    result->score_q16, result->abstain ? 65536u : 0u}};
-    return snapuq_alarm_step(&alarm, state, watched_q16[settings->alarm_signal],
+    return snapuq_alarm_step(&alarm, state, watched_q16(settings, result),
                              result->uncertainty_q16);
+}}
+
+{EVIDENCE_OFFER}
+{{
+    const struct snapuq_kept offered = {{
+        .value_q16 = watched_q16(settings, result),
+        .frame = frame,
+        .uncertainty_q16 = result->uncertainty_q16,
+        .foreign_q16 = result->foreign_q16,
+        .predicted = result->predicted,
+    }};
+    return snapuq_evidence_offer(evidence, &offered);
 }}
 """

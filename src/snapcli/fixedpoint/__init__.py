@@ -20,6 +20,7 @@ from snapcli.fixedpoint.alarm import (
     alarm_baseline,
     alarm_bins,
     alarm_clear,
+    alarm_resume,
     alarm_run,
     alarm_start,
     alarm_step,
@@ -67,6 +68,7 @@ from snapcli.fixedpoint.copy import (
 )
 from snapcli.fixedpoint.energy import Energy, check_components, mean_q16
 from snapcli.fixedpoint.entropy import average_q16, entropy_q16
+from snapcli.fixedpoint.evidence import Evidence, evidence_offer
 from snapcli.fixedpoint.exp import exp_q16
 from snapcli.fixedpoint.fully_connected import FullyConnectedS8, fully_connected_s8
 from snapcli.fixedpoint.hidden import Hidden, hidden_q16
@@ -155,6 +157,7 @@ __all__ = [
     "DequantizeS8F32",
     "DeviceHead",
     "Energy",
+    "Evidence",
     "FullyConnectedS8",
     "HeadS8",
     "Hidden",
@@ -182,6 +185,7 @@ __all__ = [
     "alarm_baseline",
     "alarm_bins",
     "alarm_clear",
+    "alarm_resume",
     "alarm_run",
     "alarm_start",
     "alarm_step",
@@ -213,6 +217,7 @@ __all__ = [
     "doubt_q16",
     "entropy_q16",
     "error_logit_q16",
+    "evidence_offer",
     "exact_product",
     "exp_q16",
     "free_energy_q16",

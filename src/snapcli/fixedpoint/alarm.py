@@ -1,6 +1,6 @@
 """The alarm (SPEC 1.9) <-> snapuq_alarm.c: many streams side by side, frame after frame."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ ALARM_NONE, ALARM_SUM, ALARM_MEAN, ALARM_WINDOW = range(4)
 ALARM_BINS, ALARM_WINDOW_FRAMES, ALARM_MEAN_BITS = 16, 64, 6
 NO_EDGE = 2**32 - 1
 _RECENT_BITS = 8
+_STATISTIC_LIMIT_Q16, _OFFSET_LIMIT_Q16 = 1 << 29, 64 << 16
 _UINT32_MAX, _UINT16_MAX = 2**32 - 1, 2**16 - 1
 
 
@@ -82,6 +83,23 @@ def alarm_start(alarm: Alarm, streams: int = 1) -> AlarmState:
     )
 
 
+def alarm_resume(alarm: Alarm, kept: AlarmState) -> AlarmState:
+    """Goes on with streams whose state was kept, limited to what a stream could have left."""
+
+    def within(values: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+        return np.clip(values, -limit, limit)
+
+    return replace(
+        kept,
+        statistic_q16=within(kept.statistic_q16, _STATISTIC_LIMIT_Q16),
+        offset_q16=within(kept.offset_q16, _OFFSET_LIMIT_Q16),
+        right_q24=within(kept.right_q24, 1 << 24),
+        baseline_left=within(kept.baseline_left, alarm.baseline),
+        place=kept.place % (2 * ALARM_WINDOW_FRAMES),
+        window=kept.window.copy(),
+    )
+
+
 def alarm_clear(alarm: Alarm, state: AlarmState) -> None:
     state.statistic_q16[:] = alarm.start_q16
     state.on[:] = False
@@ -109,7 +127,7 @@ def alarm_step(
     state.frames = np.minimum(state.frames + 1, _UINT32_MAX)
     _remember(state, uncertainty_q16.astype(np.int64))
     if alarm.detector == ALARM_NONE:
-        return state.on.copy()
+        return np.zeros_like(state.on)
     bins = alarm_bins(alarm, value_q16)
     waiting = state.baseline_left > 0
     if not waiting.all():

@@ -80,7 +80,7 @@ def built_firmware(run: Run, target: Target) -> Firmware:
     return Firmware(
         run=run,
         target=target,
-        deployed=origin_of(run).deployed(),
+        deployed=origin_of(run).on_device(),
         folder=folder,
         sizes=flash_report(folder),
         exported=read_as(path, StoredExport),

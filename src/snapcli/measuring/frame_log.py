@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from snapcli.device import Inference, StreamState
+from snapcli.device import Inference, StreamState, Watch
 from snapcli.errors import ArtifactError
 from snapcli.runs import whole_file
 from snapcli.stored import check_values, stored_arrays
@@ -31,7 +31,20 @@ _SCALARS: dict[str, type] = {
     "threshold_q24": np.int32,
 }
 _ROWS: dict[str, type] = {"surprisal_q16": np.uint32, "logits": np.int8}
-_TIME, _IDENTITY, LABEL = "time_s", "identity", "label"
+# What the alarm remembers behind each frame.
+_WATCH: dict[str, type] = {
+    "statistic_q16": np.int32,
+    "offset_q16": np.int32,
+    "frames": np.uint32,
+    "right_q24": np.uint32,
+    "baseline_sum_q16": np.uint32,
+    "baseline_left": np.uint16,
+    "alarms": np.uint16,
+    "on": np.bool_,
+    "place": np.uint8,
+}
+_WINDOW, _WINDOW_BYTES = "window", 32
+_TIME, _IDENTITY, LABEL, ALARM = "time_s", "identity", "label", "alarm_"
 
 
 @dataclass(eq=False)
@@ -48,21 +61,24 @@ class FrameLog:
             arrays[name] = np.zeros(frames, dtype)
         for (name, dtype), width in zip(_ROWS.items(), (taps, classes), strict=True):
             arrays[name] = np.zeros((frames, width), dtype)
+        for name, dtype in _WATCH.items():
+            arrays[f"{ALARM}{name}"] = np.zeros(frames, dtype)
+        arrays[f"{ALARM}{_WINDOW}"] = np.zeros((frames, _WINDOW_BYTES), np.uint8)
         arrays[_TIME] = np.zeros(frames, np.float64)
         return cls(arrays)
 
     @property
     def state(self) -> StreamState | None:
         """Where the stream stands; None at its start."""
-        if not self.done:
-            return None
-        last = self.done - 1
-        rate, threshold = (int(self.arrays[n][last]) for n in ("rate_q24", "threshold_q24"))
-        return StreamState(rate, threshold)
+        return self.answer(self.done - 1).state if self.done else None
 
     def add(self, answer: Inference, time_s: float) -> None:
         for name in (*_SCALARS, *_ROWS):
             self.arrays[name][self.done] = getattr(answer, name)
+        for name in _WATCH:
+            self.arrays[f"{ALARM}{name}"][self.done] = getattr(answer.watch, name)
+        window = np.frombuffer(answer.watch.window, np.uint8)
+        self.arrays[f"{ALARM}{_WINDOW}"][self.done] = window
         self.arrays[_TIME][self.done] = time_s
         self.done += 1
 
@@ -70,7 +86,9 @@ class FrameLog:
         """What add() was given for it."""
         values = {name: self.arrays[name][frame].tolist() for name in _SCALARS}
         values |= {name: tuple(self.arrays[name][frame].tolist()) for name in _ROWS}
-        return Inference(**values)
+        watch = {name: self.arrays[f"{ALARM}{name}"][frame].tolist() for name in _WATCH}
+        window = self.arrays[f"{ALARM}{_WINDOW}"][frame].tobytes()
+        return Inference(**values, watch=Watch(**watch, window=window))
 
     # ---- The partial file --------------------------------------------------
 
@@ -109,6 +127,8 @@ def read_log(path: Path, hint: str) -> dict[str, NDArray[Any]]:
         frames = len(held.any(_TIME))
         arrays = {n: held.array(n, dtype, (frames,)) for n, dtype in _SCALARS.items()}
         arrays |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
+        for name, dtype in _WATCH.items():
+            arrays[f"{ALARM}{name}"] = held.array(f"{ALARM}{name}", dtype, (frames,))
         arrays[_TIME] = held.array(_TIME, np.float64, (frames,))
         arrays[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
         for name in ("uncertainty_q16", "foreign_q16"):

@@ -31,7 +31,7 @@ def write_sources(run: Run, target: Target, build: Path) -> tuple[list[Path], li
     stage = f"export-c/{target.name}"
     exported = run.inputs(stage)
     report = read_as(exported / REPORT, StoredExport)
-    monitor = origin_of(run).deployed().monitor
+    monitor = origin_of(run).on_device().monitor
     program = build_program(monitor.body.graph, monitor.body, kernels_named(report.kernels))
     generated = emit_network(program, monitor)
     recorded = _recorded(exported, names := {*generated, *_KEPT})

@@ -1,6 +1,7 @@
 """The alarm that a monitor carries: what of a result it watches, and the kernel's parameters."""
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import SIGNALS
-from snapcli.stored import conform
+from snapcli.stored import conform, read_json, reading
 
 ALARM_FILE = "alarm.json"
 # What keeps the statistics of a mean or a window of 64 frames within int32.
@@ -97,3 +98,10 @@ def alarm_from_dict(values: Any) -> FieldAlarm:
     parts["edge_q16"] = np.array(parts["edge_q16"], np.uint32)
     parts["gain_q16"] = np.array(parts["gain_q16"], np.int32)
     return FieldAlarm(signal, fx.Alarm(**parts))
+
+
+def load_alarm(folder: Path, hint: str) -> FieldAlarm:
+    """What the stage alarm left in its folder; raises ArtifactError."""
+    path = folder / ALARM_FILE
+    with reading(path, hint):
+        return alarm_from_dict(read_json(path, dict[str, Any], hint)["device"])

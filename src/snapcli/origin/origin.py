@@ -1,7 +1,7 @@
 """The two ways in which a run comes about, behind one interface: trained here, or attached."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -9,6 +9,7 @@ from typing import ClassVar
 from snapcli.config import FLOAT, SOURCES, CalibrateOptions, Recipe
 from snapcli.data import Dataset, load_dataset
 from snapcli.data.user.finished import load_given
+from snapcli.monitor.alarm import load_alarm
 from snapcli.monitor.body import MODEL_FILE, read_graph
 from snapcli.monitor.monitor import Monitor, load_monitor
 from snapcli.origin.answers import stored_answers, wanted_of, with_answers
@@ -83,7 +84,20 @@ class Origin(ABC):
         """As the run saw them."""
 
     @abstractmethod
-    def deployed(self) -> Deployment: ...
+    def deployed(self) -> Deployment:
+        """What answers to an input, without an alarm."""
+
+    def on_device(self) -> Deployment:
+        """With the alarm that watches the answers, where one was fitted."""
+        deployed = self.deployed()
+        if self.run.record("alarm") is None:
+            return deployed
+        alarm = load_alarm(self.run.inputs("alarm"), f"Run: {self.run.remedy('alarm')}")
+        return replace(
+            deployed,
+            monitor=replace(deployed.monitor, alarm=alarm),
+            stages=(*deployed.stages, "alarm"),
+        )
 
     @abstractmethod
     def limit(self, asked: CalibrateOptions) -> int:

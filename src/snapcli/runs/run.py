@@ -57,6 +57,8 @@ _EXTRAS = (
     *("taps", "variants", "alarm", "cost", "export-tflm", "stream"),
     *("eval", "ablate", "report"),
 )
+# Stages that a run need not have, and that those of these kinds take up where it has them.
+_TAKEN_UP = {"export-c": ("alarm",), "export-tflm": ("alarm",)}
 # What the commands of stages are called, where it is not by the stage's name.
 _COMMANDS = {
     "export-tflm": "export-c --runtime tflm",
@@ -229,6 +231,9 @@ class Run:
         for before, digest in record["inputs"].items():
             if self.digest(before) != digest:
                 return StageState(stage, "stale", f"stale: {before} has changed since", stage)
+        for extra in _TAKEN_UP.get(kind_of(stage), ()):
+            if self.record(extra) and extra not in record["inputs"]:
+                return StageState(stage, "stale", f"stale: {extra} has been made since", stage)
         self._seen.setdefault(stage, self.digest(stage))
         return StageState(stage, "done", "up to date", stage)
 

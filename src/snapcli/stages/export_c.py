@@ -64,7 +64,7 @@ def export_c(
 ) -> ExportReport:
     """The int8 monitor of a run, into the run."""
     target = load_target(options.target)
-    deployment = origin_of(run).deployed()
+    deployment = origin_of(run).on_device()
     monitor = deployment.monitor
     tensor = monitor.body.graph.tensors[monitor.body.graph.input]
     golden = dev_inputs(tensor, origin_of(run).dataset(), golden_count(tensor))

@@ -66,7 +66,7 @@ class TflmReport:
 def export_tflm(run: Run, target_name: str) -> TflmReport:
     """The int8 monitor of a run and its model, into the run; export-c's folder stays as it is."""
     target = load_target(target_name)
-    deployment = origin_of(run).deployed()
+    deployment = origin_of(run).on_device()
     content = (deployment.folder / MODEL_FILE).read_bytes()
     stage = f"export-tflm/{target.name}"
     with run.write(stage, after=deployment.stages) as out:

@@ -61,7 +61,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     ).model_id
     target = load_target(receiver.target)
     build_only(run, target)
-    monitor = origin_of(run).deployed().monitor
+    monitor = origin_of(run).on_device().monitor
     with Client(open_port(receiver.port)) as client:
         hello = client.hello()
         if hello.model_id != model_id:

@@ -41,7 +41,8 @@ def stream(inputs: Sequence[bytes]) -> list[Inference]:
     controller = tiny_model.OWN.controller
     assert controller is not None
     state, answers = budget_start(controller), []
-    for data in inputs:
+    watches = tiny_model.watched(inputs)
+    for data, watch in zip(inputs, watches, strict=True):
         alone = tiny_model.expected(data)
         abstain, state = budget_step(controller, state, alone.uncertainty_q16)
         answers.append(
@@ -50,6 +51,7 @@ def stream(inputs: Sequence[bytes]) -> list[Inference]:
                 abstain=abstain,
                 rate_q24=state.rate_q24,
                 threshold_q24=state.threshold_q24,
+                watch=watch,
             )
         )
     return answers
@@ -110,6 +112,7 @@ def _questions(client: Client, inputs: Sequence[bytes], expected: Sequence[Infer
         tiny_model.expected(inputs[0]),
         rate_q24=expected[-1].rate_q24,
         threshold_q24=expected[-1].threshold_q24,
+        watch=expected[-1].watch,
     )
     yield _differs("profile", replace(profile.inference, count=0), beside)
     yield _differs("steps", len(profile.step_counts), tiny_model.STEPS)

@@ -13,7 +13,7 @@ import tty
 import zlib
 from collections.abc import Sequence
 
-from snapcli.device import Inference, StreamState
+from snapcli.device import Inference, StreamState, Watch
 from snapcli.fixedpoint import Budget, BudgetState, budget_of, budget_start, budget_step
 
 MAGIC = b"\xa5\x5a"
@@ -35,12 +35,43 @@ def forward(data: bytes) -> tuple[int, int, int, int, tuple[int, ...], tuple[int
     return total % CLASSES, total, uncertainty, foreign, (total, total + 1), logits
 
 
+def watching(before: Watch, score: int) -> Watch:
+    """An alarm of a kind: it adds up scores, and remembers what it counts in every member."""
+    frames = before.frames + 1
+    return Watch(
+        statistic_q16=before.statistic_q16 + score,
+        offset_q16=-frames,
+        frames=frames,
+        right_q24=2 * frames,
+        baseline_sum_q16=3 * frames,
+        baseline_left=65535 - frames,
+        alarms=4 * frames,
+        on=frames % 2 == 0,
+        place=frames % 128,
+        window=bytes([frames % 256]) * 32,
+    )
+
+
+def packed(watch: Watch) -> bytes:
+    numbers = list(vars(watch).values())
+    return struct.pack("<iiIIIHHBB", *numbers[:-1]) + watch.window + bytes(2)
+
+
+def unpacked(data: bytes) -> Watch:
+    *numbers, on, place = struct.unpack("<iiIIIHHBB", data[:26])
+    return Watch(*numbers, on == 1, place, data[26:58])
+
+
+FIRST = Watch(0, 0, 0, 0, 0, 0, 0, False, 0, bytes(32))
+
+
 def expected(inputs: Sequence[bytes], budget: Budget = BUDGET) -> list[Inference]:
     """What a stream of these inputs answers."""
-    state, answers = budget_start(budget), []
+    state, watch, answers = budget_start(budget), FIRST, []
     for data in inputs:
         predicted, score, uncertainty, foreign, surprisal, logits = forward(data)
         abstain, state = budget_step(budget, state, uncertainty)
+        watch = watching(watch, score)
         answers.append(
             Inference(
                 predicted=predicted,
@@ -52,6 +83,7 @@ def expected(inputs: Sequence[bytes], budget: Budget = BUDGET) -> list[Inference
                 count=1000 + score,
                 rate_q24=state.rate_q24,
                 threshold_q24=state.threshold_q24,
+                watch=watch,
                 surprisal_q16=surprisal,
                 logits=logits,
             )
@@ -122,6 +154,7 @@ class FakeDevice:
 
     def _boot(self) -> None:
         self.stream: BudgetState | None = None
+        self.watch = FIRST
         self._last: tuple[int, bytes] | None = None
         self._frame = bytearray()
         self._line = bytearray()
@@ -224,7 +257,7 @@ class FakeDevice:
     def _carried_out(self, kind: int, payload: bytes) -> bytes | int:
         """The payload of an answer, or the code of an error."""
         if kind == 0x01:
-            fixed = (3, 1 | 2, INPUT_BYTES, CLASSES, TAPS, STEPS, 1, 0, 1, 80_000_000, ARENA_BYTES)
+            fixed = (4, 1 | 2, INPUT_BYTES, CLASSES, TAPS, STEPS, 1, 0, 1, 80_000_000, ARENA_BYTES)
             checks = (IMAGE[1], SETTINGS_CHECK, SETTINGS_CHECK, MODEL_ID.encode())
             return struct.pack("<HHIHHHBBIIIIII16s", *fixed, *checks) + self.target.encode()
         if kind in (0x02, 0x03):
@@ -234,12 +267,12 @@ class FakeDevice:
                 return 5
             return self._result(kind, payload)
         if kind == 0x07:
-            self.stream = budget_start(BUDGET)
+            self.stream, self.watch = budget_start(BUDGET), FIRST
             if payload:
-                self.stream = BudgetState(*struct.unpack("<ii", payload))
-            self.starts.append(
-                StreamState(self.stream.rate_q24, self.stream.threshold_q24) if payload else None
-            )
+                self.stream = BudgetState(*struct.unpack("<ii", payload[:8]))
+                self.watch = unpacked(payload[8:])
+            budget = (self.stream.rate_q24, self.stream.threshold_q24)
+            self.starts.append(StreamState(*budget, self.watch) if payload else None)
             return b""
         if kind == 0x09:
             return payload if struct.unpack("<I", payload)[0] in self.known_rates else 9
@@ -256,13 +289,14 @@ class FakeDevice:
         predicted, score, uncertainty, foreign, surprisal, logits = forward(data)
         if kind == 0x02:
             abstain, self.stream = budget_step(BUDGET, self.stream, uncertainty)
-            state = self.stream
+            self.watch = watching(self.watch, score)
+            state, watch = self.stream, self.watch
         else:
-            state = self.stream or budget_start(BUDGET)
+            state, watch = self.stream or budget_start(BUDGET), self.watch
             abstain = uncertainty << 8 >= BUDGET.threshold_q24
         fixed = (predicted, abstain, score, uncertainty, foreign >= FOREIGN, foreign, 1000 + score)
         state_q24 = (state.rate_q24, state.threshold_q24)
-        found = struct.pack("<iiIIiIQii", *fixed, *state_q24)
+        found = struct.pack("<iiIIiIQii", *fixed, *state_q24) + packed(watch)
         found += struct.pack(f"<{TAPS}I{CLASSES}b", *surprisal, *logits)
         return found + (struct.pack("<4I", 1, 2, 3, 4) if kind == 0x03 else b"")
 

@@ -10,7 +10,7 @@ import tty
 
 import pytest
 
-from snapcli.device import Client, ImageCheck, LinkError, Reason, Selftest, Stack, StreamState
+from snapcli.device import Client, ImageCheck, LinkError, Reason, Selftest, Stack
 from snapcli.device.frame import Decoder, Frame, encode
 from snapcli.device.messages import ErrorCode, Type
 from snapcli.device.transport import open_port
@@ -28,7 +28,7 @@ from tests.unit.device.fake_device import (
 pytestmark = pytest.mark.slow
 
 HELLO = struct.pack(
-    "<HHIHHHBBIIIIII16s", *(3, 3, 4, 3, 2, 4, 0, 0, 40, 25, 640, 1, 2, 3), b"0" * 16
+    "<HHIHHHBBIIIIII16s", *(4, 3, 4, 3, 2, 4, 0, 0, 40, 25, 640, 1, 2, 3), b"0" * 16
 )
 # What comes is waited for; what gets lost is given up after a while that no thread takes.
 PATIENCE_S, BRIEF_S = 60.0, 1.0
@@ -124,7 +124,7 @@ def wait_for(event):
 
 def test_hello(client):
     hello = client.hello()
-    assert (hello.model_id, hello.target, hello.protocol_version) == (MODEL_ID, "fake", 3)
+    assert (hello.model_id, hello.target, hello.protocol_version) == (MODEL_ID, "fake", 4)
     assert (hello.input_bytes, hello.classes, hello.taps, hello.steps) == (16, 3, 2, 4)
     assert (hello.arena_bytes, hello.image_crc) == (2048, IMAGE[1])
     assert (hello.is_emulator, hello.has_heads, hello.is_damaged) == (True, True, False)
@@ -143,7 +143,7 @@ def test_a_stream(client, device):
 
 def test_a_stream_goes_on_from_a_state(client):
     answers = expected(INPUTS)
-    client.start(StreamState(answers[4].rate_q24, answers[4].threshold_q24))
+    client.start(answers[4].state)
     assert [client.infer(data) for data in INPUTS[5:]] == answers[5:]
 
 
@@ -275,8 +275,7 @@ def test_a_stream_survives_a_restart(client, device, at):
     answers += [client.infer(data) for data in INPUTS[at:]]
     assert answers == expected(INPUTS)
     assert client.restarts == 1
-    state = StreamState(answers[at - 1].rate_q24, answers[at - 1].threshold_q24)
-    assert device.starts == [None, state if at else None]
+    assert device.starts == [None, answers[at - 1].state if at else None]
 
 
 def test_a_restart_in_the_middle_of_an_inference_is_noticed_by_its_banner(device):
@@ -454,8 +453,8 @@ def says(payload):
         (refused(1), "refused request 0x01: unknown type", Reason.REFUSED, 1),
         (refused(6), "does not hold what was written", Reason.REFUSED, 1),
         (refused(99), "error 99", Reason.REFUSED, 1),
-        (says(b"\x01\x00"), "speaks protocol 1, this snap speaks 3", None, 1),
-        (says(b"\x03\x00\x00"), "answer of the wrong form", None, 1),
+        (says(b"\x01\x00"), "speaks protocol 1, this snap speaks 4", None, 1),
+        (says(b"\x04\x00\x00"), "answer of the wrong form", None, 1),
         (says(HELLO[:14] + b"\x09" + HELLO[15:]), "answer of the wrong form", None, 1),
         (says(HELLO + b"\xff"), "answer of the wrong form", None, 1),
     ],
@@ -469,14 +468,14 @@ def test_each_failure_has_its_own_message(script, message, reason, requests):
     assert len(device.requests) == requests
 
 
-@pytest.mark.parametrize("length", [0, 1, 39, 40, 49, 50, 52, 68])
+@pytest.mark.parametrize("length", [0, 1, 51, 99, 100, 110, 112, 128])
 def test_a_result_of_the_wrong_length_is_no_result(length):
     def script(frame, _turn):
         if frame.type in (Type.INFER, Type.PROFILE):
             return says(bytes(length))(frame, 0)
         return good(frame)
 
-    assert length != 40 + 2 * 4 + 3  # taps and classes of HELLO
+    assert length != 100 + 2 * 4 + 3  # taps and classes of HELLO
     for question in (Client.infer, Client.profile):
         with pytest.raises(DeviceError, match="wrong form"):
             ask(script, lambda client, question=question: question(client, bytes(4)))
@@ -557,7 +556,7 @@ def test_a_stream_survives_unplugging(tmp_path, quick_lapse, idle_s):
             answers += [client.infer(data) for data in INPUTS[5:]]
             assert client.baud == (115200 if idle_s is None else 921600)
     assert answers == expected(INPUTS)
-    assert second.starts == [StreamState(answers[4].rate_q24, answers[4].threshold_q24)]
+    assert second.starts == [answers[4].state]
 
 
 def test_a_port_that_does_not_come_back(tmp_path):

@@ -13,17 +13,41 @@ import numpy as np
 import pytest
 
 from snapcli import fixedpoint as fx
-from snapcli.device import Client, Fault, Link, LinkError, Reason, Stack
+from snapcli.device import (
+    Client,
+    Evidence,
+    Fault,
+    Kept,
+    Link,
+    LinkError,
+    Reason,
+    Stack,
+    StreamState,
+    Watch,
+)
 from snapcli.device.frame import Frame, encode
-from snapcli.device.messages import ErrorCode, Hello, Type, parse_fault, parse_hello
+from snapcli.device.messages import (
+    AlarmAction,
+    ErrorCode,
+    Hello,
+    Type,
+    pack_state,
+    pack_word,
+    parse_evidence,
+    parse_fault,
+    parse_hello,
+    parse_state,
+)
 from snapcli.device.messages import parse_inference as parsed
 
 from .running import PATIENCE_S, READY, Console, running
 from .tiny_model import (
+    ALARM,
     ARENA_BYTES,
     CLASSES,
     INPUT_BYTES,
     MODEL_ID,
+    NO_WATCH,
     ONE_Q24,
     OTHER,
     OWN,
@@ -31,7 +55,10 @@ from .tiny_model import (
     STEPS,
     TAPS,
     Settings,
+    alone,
+    build,
     expected,
+    watched,
 )
 
 pytestmark = pytest.mark.slow
@@ -68,7 +95,7 @@ def start(console: Console, payload: bytes = b"") -> None:
 
 def test_hello_tells_what_was_built(console):
     assert hello(console) == Hello(
-        protocol_version=3,
+        protocol_version=4,
         model_id=MODEL_ID,
         target="host",
         input_bytes=INPUT_BYTES,
@@ -98,8 +125,7 @@ def test_a_stream_is_decided_by_the_controller(console):
     assert [result.abstain for result in found] == decisions.tolist()
     assert [[result.rate_q24, result.threshold_q24] for result in found] == states.tolist()
     for x, result in zip(data, found, strict=True):
-        plain = replace(result, count=0, rate_q24=0, threshold_q24=0)
-        assert plain == replace(expected(x), abstain=result.abstain)
+        assert alone(result) == replace(expected(x), abstain=result.abstain)
         assert 0 < result.count < 10**9
 
 
@@ -109,7 +135,7 @@ def test_a_stream_goes_on_from_a_known_state(console):
     whole = [parsed(console.ask(Type.INFER, x).payload, about) for x in data]
     assert console.ask(Type.RESTART).payload == b""
     console.lines()
-    start(console, struct.pack("<ii", whole[19].rate_q24, whole[19].threshold_q24))
+    start(console, pack_state(whole[19].state))
     for x, before in zip(data[20:], whole[20:], strict=True):
         after = parsed(console.ask(Type.INFER, x).payload, about)
         assert replace(after, count=0) == replace(before, count=0)
@@ -117,10 +143,75 @@ def test_a_stream_goes_on_from_a_known_state(console):
 
 def test_a_state_outside_of_its_range_is_limited(console):
     about = hello(console)
-    start(console, struct.pack("<ii", -5, 2**31 - 1))
+    odd = Watch(2**31 - 1, -(2**31), 5, 2**32 - 1, 0, 65535, 3, True, 255, b"\xff" * 32)
+    start(console, pack_state(StreamState(-5, 2**31 - 1, odd)))
     found = parsed(console.ask(Type.INFER, bytes(INPUT_BYTES)).payload, about)
     assert found.rate_q24 == 0
     assert 0 <= found.threshold_q24 <= ONE_Q24
+    assert found.watch.baseline_left == ALARM.baseline - 1
+    assert (found.watch.frames, found.watch.alarms) == (6, 3)
+    assert 0 <= found.watch.right_q24 <= ONE_Q24
+
+
+def test_the_alarm_watches_the_stream(console):
+    about, data = hello(console), [bytes([240]) * INPUT_BYTES] * 30
+    data = [*inputs(10), *data]
+    start(console)
+    found = [parsed(console.ask(Type.INFER, x).payload, about).watch for x in data]
+    assert found == watched(data)
+    assert [watch.baseline_left for watch in found[:9]] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
+    assert (found[-1].on, found[-1].alarms) == (True, 1)
+
+
+def test_an_alarm_is_ended_and_its_baseline_taken_anew(console):
+    about = hello(console)
+    assert_refused(console, Type.ALARM, pack_word(AlarmAction.CLEAR), ErrorCode.NO_STREAM)
+    start(console)
+    for x in [*inputs(10), *[bytes([240]) * INPUT_BYTES] * 30]:
+        last = parsed(console.ask(Type.INFER, x).payload, about)
+    assert last.watch.on
+    look = parse_state(console.ask(Type.ALARM, pack_word(AlarmAction.LOOK)).payload)
+    assert look == last.state
+    cleared = parse_state(console.ask(Type.ALARM, pack_word(AlarmAction.CLEAR)).payload)
+    assert (cleared.watch.on, cleared.watch.statistic_q16) == (False, 0)
+    assert (cleared.watch.alarms, cleared.watch.offset_q16) == (1, last.watch.offset_q16)
+    learning = parse_state(console.ask(Type.ALARM, pack_word(AlarmAction.LEARN)).payload)
+    assert learning.watch.baseline_left == ALARM.baseline
+    assert_refused(console, Type.ALARM, pack_word(7), ErrorCode.UNKNOWN_ACTION)
+
+
+def kept_of(console: Console, about: Hello, index: int) -> Evidence:
+    return parse_evidence(console.ask(Type.EVIDENCE, pack_word(index)).payload, about)
+
+
+def test_the_inputs_with_the_largest_values_are_kept(tmp_path):
+    build(tmp_path / "firmware", "APP_EVIDENCE=3")
+    data = inputs(25)
+    with running(tmp_path / "firmware") as process:
+        console = process.console
+        about = hello(console)
+        assert kept_of(console, about, 0) == Evidence(3, 0, None)
+        start(console)
+        for x in data:
+            console.ask(Type.INFER, x)
+            console.ask(Type.PROFILE, bytes(INPUT_BYTES))  # no part of the stream
+        found = [kept_of(console, about, i).kept for i in range(3)]
+        assert kept_of(console, about, 3) == Evidence(3, 3, None)
+        answers = [expected(x) for x in data]
+        every = [
+            Kept(n, a.uncertainty_q16, a.uncertainty_q16, a.foreign_q16, a.predicted, x)
+            for n, (x, a) in enumerate(zip(data, answers, strict=True), start=1)
+        ]
+        largest = sorted(every, key=lambda kept: -kept.value_q16)[:3]
+        assert sorted(found, key=lambda kept: -kept.value_q16) == largest
+        assert kept_of(console, about, 2**32 - 1) == Evidence(3, 0, None)
+
+
+def test_without_room_nothing_is_kept(console):
+    about = hello(console)
+    start(console)
+    console.ask(Type.INFER, inputs(1)[0])
+    assert kept_of(console, about, 0) == Evidence(0, 0, None)
 
 
 def test_profile_selftest_and_text_are_no_part_of_the_stream(console):
@@ -151,7 +242,7 @@ def test_stack_and_check(console):
 
 
 def test_unknown_types(console):
-    for kind in (0x00, 0x0B, 0x7E, 0x81, 0xFE, 0xFF):
+    for kind in (0x00, 0x0D, 0x7E, 0x81, 0xFE, 0xFF):
         assert_refused(console, kind, b"", ErrorCode.UNKNOWN_TYPE)
 
 
@@ -161,8 +252,8 @@ def test_unknown_types(console):
         *((Type.INFER, n) for n in (0, INPUT_BYTES - 1, INPUT_BYTES + 1)),
         *((Type.PROFILE, n) for n in (0, INPUT_BYTES - 1, INPUT_BYTES + 1)),
         *((kind, 1) for kind in (Type.HELLO, Type.STACK, Type.SELFTEST, Type.CHECK)),
-        *((Type.START, n) for n in (1, 7, 9)),
-        *((Type.BAUD, n) for n in (0, 3, 5)),
+        *((Type.START, n) for n in (1, 8, 67, 69)),
+        *((kind, n) for kind in (Type.BAUD, Type.ALARM, Type.EVIDENCE) for n in (0, 3, 5)),
         (Type.RESTART, 1),
     ],
 )
@@ -220,13 +311,14 @@ def test_a_build_without_heads(baseline):
         assert (about.has_heads, about.taps) == (False, 0)
         assert (about.settings_check, about.own_settings_check) == (0, 0)
         assert_refused(console, Type.INFER, bytes(INPUT_BYTES), ErrorCode.NO_STREAM)
-        start(console, struct.pack("<ii", 5, 6))
+        start(console, pack_state(StreamState(5, 6, NO_WATCH)))
         data = bytes([7]) + bytes(15)
         result = parsed(console.ask(Type.INFER, data).payload, about)
         assert (result.predicted, result.logits) == (7, expected(data).logits)
         numbers = (result.abstain, result.score_q16, result.rate_q24, result.threshold_q24)
         assert (*numbers, result.surprisal_q16) == (False, 0, 0, 0, ())
-        assert (result.foreign, result.foreign_q16) == (False, 0)
+        assert (result.foreign, result.foreign_q16, result.watch) == (False, 0, NO_WATCH)
+        assert parse_evidence(console.ask(Type.EVIDENCE, bytes(4)).payload, about).capacity == 0
         assert_refused(console, Type.SETTINGS, OTHER.pack(), ErrorCode.WRONG_SETTINGS)
         assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 2)
 
@@ -395,9 +487,10 @@ def test_settings_are_taken_kept_and_given_up(firmware, tmp_path):
         assert push(console, OTHER.pack(OWN.check)) == OTHER.check
         # The threshold of a stream was that of other settings.
         assert_refused(console, Type.INFER, x, ErrorCode.NO_STREAM)
-        start(console, struct.pack("<ii", 7, 8))  # no controller: no state to go on with
+        # No controller: no rate and threshold to go on with.
+        start(console, pack_state(StreamState(7, 8, NO_WATCH)))
         found = parsed(console.ask(Type.INFER, x).payload, about)
-        assert replace(found, count=0, rate_q24=0, threshold_q24=0) == expected(x, OTHER)
+        assert alone(found) == expected(x, OTHER)
         assert (found.rate_q24, found.threshold_q24) == OTHER.start()
         console.ask(Type.RESTART)
         console.lines()

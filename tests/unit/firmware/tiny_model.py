@@ -3,26 +3,39 @@
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from snapcli import fixedpoint as fx
 from snapcli import toolchain
-from snapcli.device import Inference
+from snapcli.device import Inference, Watch
 
 FIRMWARE = toolchain.firmware_dir()
 FOLDER = FIRMWARE / "test" / "tiny_model"
 _KERNELS = ("budget_q24", "score_q16", "probability_q16", "exp_q16", "argmax_s8", "mark")
+_KERNELS += ("alarm", "evidence", "ln_q16")
 
 MODEL_ID = "0123456789abcdef"
 INPUT_BYTES, ARENA_BYTES, CLASSES, TAPS, STEPS = 16, 64, 10, 2, 4
-RECEIVE_BYTES = 1024
+RECEIVE_BYTES = 2048
 LOGIT_SCALE = 0.025
 ONE_Q16, ONE_Q24 = 1 << 16, 1 << 24
 CONTROLLER = fx.Budget(ONE_Q24 // 4, ONE_Q24 // 5, ONE_Q24 // 10, 40000 << 8)
 _LAYOUT = 0x796E6974
+ALARM = fx.Alarm(
+    detector=fx.ALARM_SUM,
+    edge_q16=np.arange(1, 16, dtype=np.uint32) * 4096,
+    gain_q16=(np.arange(16, dtype=np.int32) - 7) * 8192,
+    threshold_q16=2 * ONE_Q16,
+    clear_q16=0,
+    start_q16=0,
+    offset_q16=0,
+    limit_q16=ONE_Q16 // 2,
+    baseline=8,
+    confidence_q16=ONE_Q16,
+)
 
 
 def sources() -> tuple[list[Path], list[Path]]:
@@ -73,12 +86,14 @@ class Settings:
         return 0, min(self.threshold_q16 << 8, ONE_Q24)
 
 
+NO_WATCH = Watch(0, 0, 0, 0, 0, 0, 0, False, 0, bytes(32))
 OWN = Settings()
 OTHER = Settings(threshold_q16=20000, controller=None, weight_q16=(30000, 35536), b0_q16=-900)
 
 
 def expected(data: bytes, settings: Settings = OWN) -> Inference:
-    """What one input gives beside any stream; count, rate and threshold are 0."""
+    """What one input gives beside any stream; count, rate and threshold are 0, and so is what an
+    alarm remembers."""
     total = sum(data)
     surprisal = np.array([[16 * total, ONE_Q16 - 16 * total]], np.uint32)
     score = int(fx.score_q16(surprisal, np.array(settings.weight_q16, np.uint32))[0])
@@ -93,9 +108,26 @@ def expected(data: bytes, settings: Settings = OWN) -> Inference:
         count=0,
         rate_q24=0,
         threshold_q24=0,
+        watch=NO_WATCH,
         surprisal_q16=(16 * total, ONE_Q16 - 16 * total),
         logits=tuple(60 if k == total % CLASSES else -10 * k for k in range(CLASSES)),
     )
+
+
+def watched(inputs: Sequence[bytes]) -> list[Watch]:
+    """What the alarm remembers behind each input of a stream. It is a sum: its window is empty."""
+    state, watches = fx.alarm_start(ALARM), []
+    for data in inputs:
+        u = np.array([expected(data).uncertainty_q16], np.uint32)
+        fx.alarm_step(ALARM, state, u, u)
+        numbers = {k: v[0].item() for k, v in vars(state).items() if k != "window"}
+        watches.append(Watch(**numbers, window=bytes(32)))
+    return watches
+
+
+def alone(answer: Inference) -> Inference:
+    """Without what its stream has added."""
+    return replace(answer, count=0, rate_q24=0, threshold_q24=0, watch=NO_WATCH)
 
 
 def probabilities(logits: Sequence[int]) -> list[float]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from snapcli import fixedpoint as fx
-from snapcli.device import Hello, ImageCheck, Inference, Profile, Stack, StreamState
+from snapcli.device import Hello, ImageCheck, Inference, Profile, Stack, StreamState, Watch
 from snapcli.errors import DeviceError
 from snapcli.monitor.monitor import Monitor
 
-from ..tiny_monitor import INPUT_SHAPE, tiny_body, tiny_monitor
+from ..tiny_monitor import INPUT_SHAPE, tiny_alarm, tiny_body, tiny_monitor
 
 STEP = 40
 HELLO = Hello(
-    protocol_version=3,
+    protocol_version=4,
     model_id="0123456789abcdef",
     target="qemu-m4",
     input_bytes=int(np.prod(INPUT_SHAPE)),
@@ -37,10 +37,11 @@ HELLO = Hello(
 
 
 def controlled() -> Monitor:
-    """A monitor whose threshold follows a budget, so that the order of frames matters."""
+    """A monitor whose threshold follows a budget, and an alarm on U, a sum: the order of frames
+    matters."""
     decision = tiny_monitor().decision
     controller = fx.budget_of(0.1, 0.2, 0.1, decision.threshold_q16)
-    return Monitor(tiny_body(), replace(decision, controller=controller))
+    return Monitor(tiny_body(), replace(decision, controller=controller), tiny_alarm(baseline=5))
 
 
 @dataclass
@@ -54,6 +55,7 @@ class FakeDevice:
     asked: list[bytes] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     state: fx.BudgetState | None = None
+    alarm: fx.AlarmState | None = None
 
     def hello(self) -> Hello:
         return HELLO
@@ -72,7 +74,11 @@ class FakeDevice:
 
     def start(self, state: StreamState | None = None) -> None:
         controller = self.monitor.decision.controller
+        self.alarm = fx.alarm_start(self.monitor.alarm.parameters)
         if state is not None:
+            watch = vars(state.watch)
+            for name in vars(self.alarm).keys() - {"window"}:
+                setattr(self.alarm, name, np.array([watch[name]]))
             self.state = fx.BudgetState(state.rate_q24, state.threshold_q24)
         elif controller is not None:
             self.state = fx.budget_start(controller)
@@ -86,14 +92,18 @@ class FakeDevice:
         self.asked.append(data)
         answer = self._answer(data)
         controller = self.monitor.decision.controller
-        if controller is None:
-            return answer
-        abstain, self.state = fx.budget_step(controller, self.state, answer.uncertainty_q16)
+        abstain = answer.abstain
+        if controller is not None:
+            abstain, self.state = fx.budget_step(controller, self.state, answer.uncertainty_q16)
+        u = np.array([answer.uncertainty_q16], np.uint32)
+        fx.alarm_step(self.monitor.alarm.parameters, self.alarm, u, u)
+        numbers = {k: v[0].item() for k, v in vars(self.alarm).items() if k != "window"}
         return replace(
             answer,
             abstain=abstain,
             rate_q24=self.state.rate_q24,
             threshold_q24=self.state.threshold_q24,
+            watch=Watch(**numbers, window=bytes(32)),
         )
 
     def profile(self, data: bytes) -> Profile:
@@ -112,6 +122,7 @@ class FakeDevice:
             count=STEP * (1000 + int(x.sum()) % 50),
             rate_q24=0,
             threshold_q24=min(self.monitor.decision.threshold_q16 << 8, 1 << 24),
+            watch=Watch(0, 0, 0, 0, 0, 0, 0, False, 0, bytes(32)),
             surprisal_q16=tuple(s.surprisal_q16[0].tolist()),
             logits=tuple(s.logits[0].tolist()),
         )
