@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from snapcli.cli.blocks import bar, columns, spark
 from snapcli.cli.view import View
+from snapcli.monitor.alarm import FieldAlarm
 from snapcli.stages.monitor import MonitorFrame, MonitorSession
+from tests.unit.tiny_monitor import tiny_alarm
 
 SEEN = MonitorFrame(
     frame=0,
@@ -25,15 +28,20 @@ SEEN = MonitorFrame(
     foreign_q16=32_768,  # 0.5
     rate_q24=1 << 21,  # 0.125
     threshold_q24=1 << 23,  # 0.5
+    alarm=False,
+    statistic_q16=3 << 15,  # 1.5
+    alarms=2,
+    baseline_left=0,
+    right_q24=12 << 20,  # 75 %
     count=2_000_000,
 )
 
 
-def watched(budget: float | None = None) -> MonitorSession:
+def watched(budget: float | None = None, alarm: FieldAlarm | None = None) -> MonitorSession:
     nothing: Iterator[MonitorFrame] = iter(())
-    return MonitorSession(
-        "digits-001", "qemu-m4", "QEMU", "instructions", budget, 49_152, 7400, nothing
-    )
+    names = ("digits-001", "qemu-m4", "QEMU", "instructions")
+    nobody = cast(Any, None)  # the picture asks no device
+    return MonitorSession(*names, budget, 49_152, alarm, 7400, nothing, nobody, nobody)
 
 
 def frames(count: int, every: int = 4, per_s: float = 20.0) -> list[MonitorFrame]:
@@ -138,3 +146,39 @@ def test_columns_are_as_high_as_their_counts(counts: list[int], height: int) -> 
         eighths = sum(" ▁▂▃▄▅▆▇█".index(cell) for cell in cells)
         assert (eighths > 0) == (count > 0)
         assert abs(eighths - 8 * height * count / max(counts)) <= 1
+
+
+ALARM = tiny_alarm()
+
+
+def alarmed(*seen: MonitorFrame) -> str:
+    view = View(watched(alarm=ALARM))
+    for frame in seen:
+        view.add(frame)
+    return "\n".join([*shown(view, 80), view.plain()])
+
+
+def test_the_lamp_the_statistic_and_how_long() -> None:
+    quiet, on = replace(SEEN, statistic_q16=1 << 16), replace(SEEN, alarm=True, alarms=3)
+    text = alarmed(quiet, quiet)
+    assert "● quiet for 2 frames   2 alarms so far" in text
+    assert "statistic  1.0    ▅▅" in text
+    assert "alarm quiet for 2 frames" in text
+    text = alarmed(quiet, on, on, on)
+    assert "● ON for 3 frames   3 alarms so far" in text
+    learning = replace(SEEN, baseline_left=7)
+    assert "● learns what is normal, 7 frames to go" in alarmed(on, learning)
+
+
+def test_the_estimated_accuracy_is_told_with_or_without_an_alarm() -> None:
+    told = "about 75 % right, by its own estimate, over the last 9 frames"
+    assert told in "\n".join(shown(filled(9), 80))
+    assert "alarm" not in "\n".join(shown(filled(9), 80))
+
+
+@pytest.mark.parametrize("width", [1, 20, 46, 80, 120, 300])
+def test_an_alarm_fits_the_terminal(width: int) -> None:
+    view = View(watched(alarm=ALARM))
+    for i in range(150):
+        view.add(replace(SEEN, alarm=i % 9 > 5, statistic_q16=i << 12))
+    assert max(map(len, shown(view, width))) <= width

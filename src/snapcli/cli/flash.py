@@ -21,6 +21,7 @@ EXAMPLES = (
     "snap flash --target small-mcu --drive /media/me/NODE_L432KC",
     "snap flash --target big-mcu --build-only",
     "snap flash --target cortex-m33",
+    "snap flash --target small-mcu --evidence 8",
 )
 
 
@@ -39,6 +40,14 @@ def flash(
         str | None,
         typer.Option(help="Serial port on which to ask the new firmware; otherwise the probe's."),
     ] = None,
+    evidence: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Keep so many of the most surprising inputs in RAM: snap monitor --collect.",
+        ),
+    ] = 0,
     build_only: Annotated[
         bool, typer.Option("--build-only", help="Build the images only; write to no board.")
     ] = False,
@@ -63,7 +72,10 @@ def flash(
     if wish and not wanted.port:
         flashers_for(wanted, wish)  # refuses what names a probe
     with console.progress("flash"):
-        built = stage(chosen, wanted.name, wish) if wanted.port else library(chosen, wanted)
+        if wanted.port:
+            built = stage(chosen, wanted.name, wish, evidence)
+        else:
+            built = library(chosen, wanted, evidence)
     if json:
         console.print_json(built)
     elif wanted.port:

@@ -1,6 +1,7 @@
 """snap monitor"""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ EXAMPLES = (
     "snap monitor",
     "snap monitor --port /dev/ttyACM0 --record watched.jsonl",
     "snap monitor --source test --frames 200",
+    "snap monitor --port /dev/ttyACM0 --collect kept/",
 )
 _PICTURE_S, _LINE_S = 0.1, 1.0
 
@@ -39,27 +41,45 @@ def monitor(
         Path | None,
         typer.Option(dir_okay=False, help="A new file: a line of JSON for each frame."),
     ] = None,
+    collect: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="A folder for the inputs that the device has kept, to be labelled; its image is "
+            "built with room for some: snap flash --evidence 8.",
+        ),
+    ] = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
 ) -> None:
-    """Watch a device decide, live; q or Ctrl-C ends it."""
+    """Watch a device decide, live; q or Ctrl-C ends it.
+
+    c ends an alarm by hand, b has the device learn anew what is normal.
+    """
     from snapcli.stages.monitor import recording, watch
 
     chosen = opened(run, runs_dir, allow_code=allow_code)
     # Ctrl-C is how this ends, also where it comes before the first frame.
-    view: View | None = None
-    try:
-        with recording(record) as recorder, watch(chosen, target, port, source, frames) as watched:
-            view = View(watched)
+    view, kept = None, 0
+    keeps = collect is not None
+    with (
+        suppress(KeyboardInterrupt),
+        recording(record) as recorder,
+        watch(chosen, target, port, source, frames, keeps) as watched,
+    ):
+        view = View(watched)
+        with suppress(KeyboardInterrupt):
             _show(view, watched, recorder)
-    except KeyboardInterrupt:
-        pass
+        if collect is not None:
+            kept = watched.collect(collect)
     if view and view.frames:
         shares = [percent(count / view.frames) for count in (view.abstained, view.foreign)]
-        told = f"{shares[0]} abstained, {shares[1]} called foreign"
+        told = f"{shares[0]} abstained, {shares[1]} called foreign{view.alarms()}"
         stored = f" Recorded in {record}." if record else ""
         console.say(f"{plural(view.frames, 'frame')}, {told}.{stored}")
+    if collect is not None:
+        console.say(f"{plural(kept, 'input')} that the device had kept: {collect}")
 
 
 def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:
@@ -80,5 +100,10 @@ def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:
                 draw(view.lines(console.width()))
             else:
                 console.say(view.plain())
-            if "q" in keys():
+            typed = keys()
+            if "q" in typed:
                 return
+            if "c" in typed:
+                watched.clear_alarm()
+            if "b" in typed:
+                watched.learn_baseline()

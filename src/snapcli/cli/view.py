@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from snapcli.cli.blocks import bar, spark
-from snapcli.cli.render import percent
+from snapcli.cli.render import percent, plural
 from snapcli.console import Line
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ _LABEL = 11
 _NUMBER = 7
 _RECENT = 100  # frames of the rate, where the device keeps none
 _SPEED = 50  # frames
-_ALARMS = 4
+_ESTIMATED = 256  # frames, of the accuracy
+_REFUSED = 4
 _WIDEST = 120  # a longer bar says no more
 _GOOD, _BAD, _DIM = "green", "bold red", "dim"
 
@@ -26,8 +27,9 @@ class View:
     def __init__(self, watched: "MonitorSession") -> None:
         self._watched = watched
         self._last: deque[MonitorFrame] = deque(maxlen=max(_WIDEST, _RECENT, _SPEED))
-        self._alarms: deque[MonitorFrame] = deque(maxlen=_ALARMS)
+        self._refused: deque[MonitorFrame] = deque(maxlen=_REFUSED)
         self._threshold = 0.0  # that the newest frame was judged by; its own comes behind it
+        self._run_length = 0  # frames since the alarm last changed
         self.frames = 0
         self.abstained = 0
         self.foreign = 0
@@ -35,12 +37,14 @@ class View:
     def add(self, seen: "MonitorFrame") -> None:
         before = self._last[-1] if self._last else seen
         self._threshold = before.threshold_q24 / 2**24
+        changed = (before.alarm, before.baseline_left > 0) != (seen.alarm, seen.baseline_left > 0)
+        self._run_length = 1 if changed else self._run_length + 1
         self._last.append(seen)
         self.frames += 1
         self.foreign += seen.foreign
         if seen.abstain:
             self.abstained += 1
-            self._alarms.append(seen)
+            self._refused.append(seen)
 
     @property
     def speed(self) -> float | None:
@@ -66,6 +70,7 @@ class View:
             f"class {seen.class_name}  U {_u(seen):.4f}  threshold {self._threshold:.4f}  "
             f"{'ABSTAINS' if seen.abstain else 'accepts'}  "
             f"F {_f(seen):.4f}{'  FOREIGN' if seen.foreign else ''}  "
+            f"{self._alarm(seen)}about {100 * seen.right_q24 / 2**24:.0f} % right  "
             f"rate {percent(self.rate())}{self._budget()}  {self._speed()}"
         )
 
@@ -106,11 +111,15 @@ class View:
             _row("abstains", *self._rate_bar(room)),
             _row("in all", (f"{self.abstained:,} of {self.frames:,}, {self._shares()}", "")),
         ]
-        newest = list(reversed(self._alarms))
-        for i in range(_ALARMS):
-            label = "alarms" if i == 0 else ""
-            lines.append(_row(label, (_alarm(newest[i]) if i < len(newest) else "", "")))
-        lines.append([("q ends", _DIM)])
+        newest = list(reversed(self._refused))
+        for i in range(_REFUSED):
+            label = "refused" if i == 0 else ""
+            lines.append(_row(label, (_told(newest[i]) if i < len(newest) else "", "")))
+        if watched.alarm:
+            lines += [self._lamp(), _row("statistic", *self._statistic(room))]
+        lines.append(_row("accuracy", (self._accuracy(), "")))
+        ends = "q ends, c clears the alarm, b learns what is normal" if watched.alarm else "q ends"
+        lines.append([(ends, _DIM)])
         return [_cut(line, width) for line in lines]
 
     def _tail(self, count: int) -> "list[MonitorFrame]":
@@ -135,6 +144,46 @@ class View:
     def _shares(self) -> str:
         foreign = percent(self.foreign / self.frames)
         return f"{percent(self.abstained / self.frames)}; foreign {foreign}"
+
+    def alarms(self) -> str:
+        """In words, with the comma before them; none without an alarm."""
+        if not self._watched.alarm or not self._last:
+            return ""
+        return f", {plural(self._last[-1].alarms, 'alarm')}"
+
+    def _state(self, seen: "MonitorFrame") -> str:
+        """Of the alarm."""
+        if seen.baseline_left:
+            return f"learns what is normal, {plural(seen.baseline_left, 'frame')} to go"
+        told = "ON" if seen.alarm else "quiet"
+        return f"{told} for {plural(self._run_length, 'frame')}"
+
+    def _alarm(self, seen: "MonitorFrame") -> str:
+        return f"alarm {self._state(seen)}  " if self._watched.alarm else ""
+
+    def _lamp(self) -> Line:
+        seen = self._last[-1]
+        style = _BAD if seen.alarm else _DIM if seen.baseline_left else _GOOD
+        counted = (f"   {plural(seen.alarms, 'alarm')} so far", "")
+        return _row("alarm", ("● ", style), (self._state(seen), style), counted)
+
+    def _statistic(self, room: int) -> Line:
+        """A column for each of the last frames, full at the threshold."""
+        alarm = self._watched.alarm
+        assert alarm is not None
+        threshold = alarm.parameters.threshold_q16
+        seen, low = self._last[-1], min(alarm.parameters.clear_q16, 0)
+        span = max(threshold - low, 1)
+        drawn = [
+            (spark([(s.statistic_q16 - low) / span]), _colour(s.alarm)) for s in self._tail(room)
+        ]
+        return [(f"{seen.statistic_q16 / 2**16:<{_NUMBER}.1f}", ""), *drawn]
+
+    def _accuracy(self) -> str:
+        seen = self._last[-1]
+        recent = min(self.frames, _ESTIMATED)
+        told = "right, by its own estimate, over the last"
+        return f"about {100 * seen.right_q24 / 2**24:.0f} % {told} {plural(recent, 'frame')}"
 
     def _budget(self) -> str:
         budget = self._watched.budget
@@ -187,6 +236,6 @@ def _input(seen: "MonitorFrame") -> str:
     return f"{seen.condition}, severity {seen.severity}" if seen.severity else seen.condition
 
 
-def _alarm(seen: "MonitorFrame") -> str:
+def _told(seen: "MonitorFrame") -> str:
     told = f"U {_u(seen):.4f}{', foreign' if seen.foreign else ''}, {_input(seen)}"
     return f"frame {seen.frame + 1:,}: class {seen.class_name}, {told}"

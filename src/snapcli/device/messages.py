@@ -1,7 +1,7 @@
 """What frames carry (SPEC.md, 3.2 to 3.5): requests, answers, refusals, faults."""
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 PROTOCOL_VERSION = 4
@@ -326,7 +326,8 @@ def parse_evidence(payload: bytes, hello: Hello) -> Evidence:
     data = rest[_KEPT.size :]
     if len(data) != hello.input_bytes:
         raise ValueError("not as long as an input")
-    return Evidence(capacity, count, Kept(*_KEPT.unpack_from(rest), data))
+    frame, value, uncertainty, foreign, predicted = _KEPT.unpack_from(rest)
+    return Evidence(capacity, count, Kept(frame, value, uncertainty, foreign, predicted, data))
 
 
 def parse_nothing(payload: bytes) -> None:
@@ -342,8 +343,8 @@ def parse_state(payload: bytes) -> StreamState:
     if len(payload) != _STATE_BYTES:
         raise ValueError("not the state of a stream")
     rate, threshold = _BUDGET.unpack_from(payload)
-    *numbers, on, place, window = _WATCH.unpack_from(payload, _BUDGET.size)
-    return StreamState(rate, threshold, Watch(*numbers, bool(on), place, window))
+    watch = Watch(*_WATCH.unpack_from(payload, _BUDGET.size))
+    return StreamState(rate, threshold, replace(watch, on=bool(watch.on)))
 
 
 def pack_state(state: StreamState | None) -> bytes:

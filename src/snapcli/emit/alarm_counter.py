@@ -1,5 +1,9 @@
 """A program that counts the instructions of an alarm on an emulated target."""
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from snapcli.emit.text import array
 from snapcli.fixedpoint import Alarm, log2_q15_table
 
@@ -9,7 +13,7 @@ VALUES, COUNT = "values.bin", "count.bin"
 def emit_alarm_counter(alarm: Alarm, state_bytes: int, frames: int) -> str:
     """main(): one stream of the frames of a file, without a baseline; it writes the instructions
     of them all to another."""
-    tables = {
+    tables: dict[str, NDArray[Any]] = {
         "edge_q16": alarm.edge_q16,
         "gain_q16": alarm.gain_q16,
         "log2_q15": log2_q15_table(),

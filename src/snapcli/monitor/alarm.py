@@ -35,7 +35,7 @@ class FieldAlarm:
         abstain: NDArray[np.bool_],
     ) -> NDArray[np.uint32]:
         """What the kernel is given of each frame, [n]."""
-        abstained = abstain.astype(np.uint32) << 16
+        abstained = abstain.astype(np.uint32) << np.uint32(16)
         given = (uncertainty_q16, foreign_q16, score_q16, abstained)
         return dict(zip(SIGNALS, given, strict=True))[self.signal]
 

@@ -31,7 +31,8 @@ class FlashReport:
     """booted: the image answered and passed its self-test, in the emulator or on the board.
 
     flasher, probe, part_found, written_bytes: None unless a board was written. verified: how the
-    flash is known to hold the image. port: over which the firmware was asked.
+    flash is known to hold the image. port: over which the firmware was asked. evidence: how many
+    of the most surprising inputs the image keeps for a host to read back.
     """
 
     run: str
@@ -52,6 +53,7 @@ class FlashReport:
     verified: tuple[str, ...] = ()
     port: str | None = None
     notes: tuple[str, ...] = ()
+    evidence: int = 0
 
 
 def flash_report(folder: Path) -> FlashReport:

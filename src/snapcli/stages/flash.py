@@ -16,11 +16,13 @@ from snapcli.stack import checked_stack
 from snapcli.stored import read_as
 from snapcli.targets import Target, load_target
 
+EVIDENCE = "APP_EVIDENCE"
 _BACK_S = 5.0
 
 
-def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
-    """wish: the way to the board that is written; None: images are only built."""
+def flash(run: Run, target_name: str, wish: Wish | None = None, evidence: int = 0) -> FlashReport:
+    """wish: the way to the board that is written; None: images are only built. evidence: how many
+    inputs the image keeps."""
     target = load_target(target_name)
     # Asked before the build: a wish that cannot come true should not cost one.
     flashers = flashers_for(target, wish) if wish else []
@@ -28,7 +30,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
     model_id = read_as(run.inputs(stage) / REPORT, Exported).model_id
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         model = write_sources(run, target, out)
-        image, size = _build(target, *model, out, WITH_HEADS, {})
+        image, size = _build(target, *model, out, WITH_HEADS, {EVIDENCE: str(evidence)})
         plain, plain_size = _build(target, *model, out, WITHOUT_HEADS, {NO_HEADS: "1"})
         if target.emulator:
             for build in (image, plain):
@@ -45,6 +47,7 @@ def flash(run: Run, target_name: str, wish: Wish | None = None) -> FlashReport:
             stack_limit_bytes=target.stack_bytes,
             image_crc=image.image_crc,
             booted=target.emulator is not None,
+            evidence=evidence,
         )
         write_json(out / "size.json", {**asdict(report), "sections": dict(image.sections)})
     if wish is None or not flashers:

@@ -10,25 +10,27 @@ from snapcli.emit.profiled import WITHOUT_HEADS
 from snapcli.measuring.sources import MODEL, write_sources
 from snapcli.results.flash import FlashReport, ImageSize
 from snapcli.runs import Run, write_json
-from snapcli.stages.flash import flash
+from snapcli.stages.flash import EVIDENCE, flash
 from snapcli.targets import Target
 
 NAME, NAME_WITHOUT_HEADS = "snap", "snap_baseline"
 INCLUDE = "include"
 
 
-def build_only(run: Run, target: Target) -> FlashReport:
+def build_only(run: Run, target: Target, evidence: int = 0) -> FlashReport:
     """What flash makes for this target, written to no board: images, or a library for a core."""
-    return flash(run, target.name) if target.port else library(run, target)
+    if target.port:
+        return flash(run, target.name, evidence=evidence)
+    return library(run, target, evidence)
 
 
-def library(run: Run, target: Target) -> FlashReport:
+def library(run: Run, target: Target, evidence: int = 0) -> FlashReport:
     """model, kernels and application as libsnap.a, and the headers that its user includes."""
     stage = f"export-c/{target.name}"
     kernels = run.inputs(stage) / KERNELS
     with run.write(f"flash/{target.name}", after=(stage,)) as out:
         model = write_sources(run, target, out)
-        built = _build(target, *model, out, NAME, {})
+        built = _build(target, *model, out, NAME, {EVIDENCE: str(evidence)})
         plain = _build(target, *model, out, NAME_WITHOUT_HEADS, {WITHOUT_HEADS: "1"})
         (out / INCLUDE).mkdir()
         port = toolchain.firmware_dir() / "port"
@@ -46,6 +48,7 @@ def library(run: Run, target: Target) -> FlashReport:
             stack_limit_bytes=target.stack_bytes,
             image_crc=0,
             booted=False,
+            evidence=evidence,
         )
         write_json(out / "size.json", asdict(report))
     return report

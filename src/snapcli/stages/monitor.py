@@ -1,7 +1,7 @@
 """monitor: feeds a device and shows what it answers, frame by frame.
 
-A board of ours has no camera: the host sends what a camera would see. Nothing is checked or kept
-here; that is what `bench --stream` is for.
+A board of ours has no camera: the host sends what a camera would see. Nothing is checked here; that
+is what `bench --stream` is for.
 """
 
 import time
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from snapcli.data import Dataset
 from snapcli.data.streams import STREAM_SEED, build_stream
-from snapcli.device import Client
+from snapcli.device import AlarmAction, Client
 from snapcli.errors import UsageError
 from snapcli.graph.graph import Tensor
 from snapcli.measuring.firmware import attached, built_firmware, target_at
+from snapcli.monitor.alarm import FieldAlarm
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, disk_errors
+from snapcli.stages.collect import check_room, collect
 
 SOURCES = ("stream", "test")
 
@@ -45,14 +47,19 @@ class MonitorFrame:
     foreign_q16: int
     rate_q24: int
     threshold_q24: int
+    alarm: bool
+    statistic_q16: int
+    alarms: int
+    baseline_left: int
+    right_q24: int
     count: int
 
 
 @dataclass(frozen=True, eq=False)
 class MonitorSession:
     """A device that is being fed. budget: the share that may abstain, None without a controller.
-    foreign_threshold_q16: of F. frames: how many there will be; seen: each of them, when it
-    comes."""
+    foreign_threshold_q16: of F. alarm: the one that it carries, None without. frames: how many
+    there will be; seen: each of them, when it comes."""
 
     run: str
     target: str
@@ -60,8 +67,22 @@ class MonitorSession:
     counter: str
     budget: float | None
     foreign_threshold_q16: int
+    alarm: FieldAlarm | None
     frames: int
     seen: Iterator[MonitorFrame]
+    client: Client
+    fed: "Feed"
+
+    def clear_alarm(self) -> None:
+        self.client.alarm(AlarmAction.CLEAR)
+
+    def learn_baseline(self) -> None:
+        """From the next frames on."""
+        self.client.alarm(AlarmAction.LEARN)
+
+    def collect(self, folder: Path) -> int:
+        """How many inputs the device had kept; they are in the folder now."""
+        return collect(self.client, folder, self.fed.tensor, self.fed.class_names)
 
 
 @contextmanager
@@ -71,18 +92,22 @@ def watch(
     port: str | None = None,
     source: str = "stream",
     limit: int | None = None,
+    keeps: bool = False,
 ) -> Iterator[MonitorSession]:
-    """source: the evaluation stream, or the test examples as they are. limit: at most so many."""
+    """source: the evaluation stream, or the test examples as they are. limit: at most so many.
+    keeps: refused if the device keeps no inputs."""
     if source not in SOURCES:
         raise UsageError(f"there is no source '{source}'", f"Known: {', '.join(SOURCES)}.")
     target = target_at(run, target_name, port)
     firmware = built_firmware(run, target)
     dataset = origin_of(run).dataset()
     body, decision = firmware.monitor.body, firmware.monitor.decision
-    controller = decision.controller
+    controller, alarm = decision.controller, firmware.monitor.alarm
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
     frames = min(limit or len(fed), len(fed))
     with attached(firmware, port) as client:
+        if keeps:
+            check_room(client, firmware.remedy)
         yield MonitorSession(
             run=run.name,
             target=target.name,
@@ -90,8 +115,11 @@ def watch(
             counter=client.hello().counter_unit,
             budget=controller.budget_q24 / 2**24 if controller else None,
             foreign_threshold_q16=decision.foreign_threshold_q16,
+            alarm=alarm if alarm.is_on else None,
             frames=frames,
             seen=answers(client, fed, frames),
+            client=client,
+            fed=fed,
         )
 
 
@@ -100,7 +128,8 @@ class Feed:
 
     def __init__(self, dataset: Dataset, source: str, tensor: Tensor) -> None:
         self.class_names = dataset.class_names
-        self._dataset, self._tensor = dataset, tensor
+        self.tensor = tensor
+        self._dataset = dataset
         self._stream = build_stream(dataset, "test", STREAM_SEED) if source == "stream" else None
 
     def __len__(self) -> int:
@@ -110,12 +139,12 @@ class Feed:
         if self._stream is None:
             for x in self._dataset.test.x:
                 (real,) = self._dataset.front_end(x[None])
-                yield "clean", 0, self._tensor.quantize(real)
+                yield "clean", 0, self.tensor.quantize(real)
             return
         for frames in self._stream.frames():
             for real in frames.x:
                 segment = frames.segment
-                yield segment.condition, segment.severity, self._tensor.quantize(real)
+                yield segment.condition, segment.severity, self.tensor.quantize(real)
 
 
 def answers(client: Client, fed: Feed, frames: int) -> Iterator[MonitorFrame]:
@@ -136,6 +165,11 @@ def answers(client: Client, fed: Feed, frames: int) -> Iterator[MonitorFrame]:
             foreign_q16=answer.foreign_q16,
             rate_q24=answer.rate_q24,
             threshold_q24=answer.threshold_q24,
+            alarm=answer.watch.on,
+            statistic_q16=answer.watch.statistic_q16,
+            alarms=answer.watch.alarms,
+            baseline_left=answer.watch.baseline_left,
+            right_q24=answer.watch.right_q24,
             count=answer.count,
         )
 

@@ -9,6 +9,7 @@ from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
 from snapcli.results.export_c import REPORT, StoredExport
+from snapcli.results.flash import SIZE_FILE, FlashReport, flash_report
 from snapcli.runs import Run
 from snapcli.stages.export_c import export_c
 from snapcli.stages.library import build_only
@@ -50,6 +51,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     Refused unless the device holds the model that the run exports for it then.
     """
     recipe = run_recipe(run)
+    built = _built(run, receiver.target)
     if origin_of(run).integer_stage == "quantize":
         quantize(run, recipe.quantize, on_progress)
     exported = run.path(f"export-c/{receiver.target}") / REPORT
@@ -60,7 +62,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
         run, replace(recipe.export_c, target=receiver.target, kernels=kernels)
     ).model_id
     target = load_target(receiver.target)
-    build_only(run, target)
+    build_only(run, target, built.evidence if built else 0)
     monitor = origin_of(run).on_device().monitor
     with Client(open_port(receiver.port)) as client:
         hello = client.hello()
@@ -92,3 +94,9 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
         before=f"{hello.settings_check:08x}",
         settings=f"{after:08x}",
     )
+
+
+def _built(run: Run, target: str) -> FlashReport | None:
+    """The image that is there, which the device may hold."""
+    folder = run.path(f"build/{target}")
+    return flash_report(folder) if (folder / SIZE_FILE).is_file() else None
