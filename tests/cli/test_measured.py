@@ -86,7 +86,7 @@ def test_an_emulator_is_never_told_in_time(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> None:
     played = StreamReport(
-        schema=2,
+        schema=3,
         run="digits-001",
         target="small-mcu",
         part="STM32L432KC",
@@ -102,21 +102,25 @@ def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> 
         abstained=60,
         foreign=30,
         budget=0.1,
+        watched="U",
+        alarms=2,
+        first_alarm=204,
         repeats=3,
         restarts=1,
         seconds=10.0,
         counter="cycles",
         timing=report().timing,
         segments=(
-            SegmentReport("clean", "clean", 0, 0, 200, 10, 2),
-            SegmentReport("corrupted", "noise", 2, 200, 100, 20, 3),
-            SegmentReport("corrupted", "blur", 2, 300, 100, 30, 25),
+            SegmentReport("clean", "clean", 0, 0, 200, 10, 2, 0),
+            SegmentReport("corrupted", "noise", 2, 200, 100, 20, 3, 50),
+            SegmentReport("corrupted", "blur", 2, 300, 100, 30, 25, 100),
         ),
     )
     measured.stream(played, ["a.npz", "a.json"])
     shown = capsys.readouterr().out
     for part in (
         *("400 of 400 frames", "15.0 %, budget 10.0 %", "first 400 frames"),
+        *("2 on U, the first at frame 205", "75.0 %"),
         *("went on from frame", "20.0", "3 requests sent again, 1 restart of the device"),
         *(
             "corrupted, severity 2",

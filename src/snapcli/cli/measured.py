@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _SHOWN_STEPS = 10
 _HISTOGRAM_LINES = 4
 _BAR = 20
+# Of the frames of a stream: fields of its segments, and what they are called.
+_SHARES = ("abstained", "foreign")
+_TITLES = {"abstained": "abstained", "foreign": "foreign", "alarmed": "alarm on"}
 
 
 def bench(report: "BenchReport", profile: bool) -> None:
@@ -186,6 +189,7 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
         ("bit-exact", f"{report.bit_exact:,} of {report.frames:,} frames"),
         ("abstained", _abstained(report)),
         ("called foreign", percent(report.foreign / report.frames)),
+        *([("alarms", _alarms(report))] if report.watched else []),
         (
             f"{report.counter}, mean",
             f"{report.timing.mean:,.0f} (deviation {report.timing.deviation:,.0f})",
@@ -202,12 +206,18 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
         f"stream: {report.run} on {report.target} ({report.part}), {report.split} data{whole}",
         rows,
     )
+    shown = (*_SHARES, "alarmed") if report.watched else _SHARES
+    titles = [cell for name in shown for cell in (_TITLES[name], "")]
     console.table(
         "what was refused",
-        ("frames", "kind", "abstained", "", "foreign", ""),
+        ("frames", "kind", *titles),
         [
-            (f"{frames:,}", kind, *_drawn(abstained / frames), *_drawn(foreign / frames))
-            for kind, (frames, abstained, foreign) in _by_kind(report.segments).items()
+            (
+                f"{sum(s.frames for s in segments):,}",
+                kind,
+                *(cell for name in shown for cell in _drawn(_share(segments, name))),
+            )
+            for kind, segments in _by_kind(report.segments).items()
         ],
     )
     console.say(f"Stored: {', '.join(stored)}")
@@ -218,20 +228,26 @@ def _abstained(report: "StreamReport") -> str:
     return f"{told}, budget {percent(report.budget)}" if report.budget is not None else told
 
 
+def _alarms(report: "StreamReport") -> str:
+    if report.first_alarm is None:
+        return f"none, on {report.watched}"
+    return f"{report.alarms} on {report.watched}, the first at frame {report.first_alarm + 1:,}"
+
+
 def _drawn(share: float) -> tuple[str, str]:
     return percent(share), bar(share, _BAR)
 
 
-def _by_kind(segments: "Iterable[SegmentReport]") -> dict[str, tuple[int, int, int]]:
-    """Frames, abstentions and what was called foreign, over all conditions of a kind and
-    severity."""
-    counts: dict[str, tuple[int, int, int]] = {}
+def _share(segments: "Iterable[SegmentReport]", name: str) -> float:
+    """Of their frames."""
+    counts = [(getattr(segment, name), segment.frames) for segment in segments]
+    return sum(c for c, _ in counts) / sum(n for _, n in counts)
+
+
+def _by_kind(segments: "Iterable[SegmentReport]") -> "dict[str, list[SegmentReport]]":
+    """All conditions of a kind and severity."""
+    kinds: dict[str, list[SegmentReport]] = {}
     for segment in segments:
         kind = f"{segment.kind}, severity {segment.severity}" if segment.severity else segment.kind
-        frames, abstained, foreign = counts.get(kind, (0, 0, 0))
-        counts[kind] = (
-            frames + segment.frames,
-            abstained + segment.abstained,
-            foreign + segment.foreign,
-        )
-    return counts
+        kinds.setdefault(kind, []).append(segment)
+    return kinds

@@ -129,6 +129,8 @@ def read_log(path: Path, hint: str) -> dict[str, NDArray[Any]]:
         arrays |= {n: held.array(n, dtype, (frames, None)) for n, dtype in _ROWS.items()}
         for name, dtype in _WATCH.items():
             arrays[f"{ALARM}{name}"] = held.array(f"{ALARM}{name}", dtype, (frames,))
+        window = (frames, _WINDOW_BYTES)
+        arrays[f"{ALARM}{_WINDOW}"] = held.array(f"{ALARM}{_WINDOW}", np.uint8, window)
         arrays[_TIME] = held.array(_TIME, np.float64, (frames,))
         arrays[LABEL] = held.array(LABEL, np.int64, (frames,), -1)
         for name in ("uncertainty_q16", "foreign_q16"):

@@ -37,12 +37,23 @@ class Arena:
 @dataclass(frozen=True)
 class DeviceStream:
     """What a device answered: score and threshold of every frame, thinned (largest of each
-    group), and whether it abstained anywhere in the group. report: as stored beside it."""
+    group), and whether it abstained anywhere in the group. alarm: of the device, None without one.
+    report: as stored beside it."""
 
     report: StreamReport
     score: tuple[float, ...]
     threshold: tuple[float, ...]
     abstained: tuple[bool, ...]
+    alarm: "PlayedAlarm | None" = None
+
+
+@dataclass(frozen=True)
+class PlayedAlarm:
+    """statistic: nats, thinned likewise; on: anywhere in the group."""
+
+    statistic: tuple[float, ...]
+    threshold: float
+    on: tuple[bool, ...]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from snapcli.report.numbers import is_known, kilobytes, percent, plural, spoken
 from snapcli.report.outcome import headlines
 from snapcli.report.source_table import source_table
 from snapcli.report.table import ablation_table
-from snapcli.report.timeline import device_lane, lane, timeline
+from snapcli.report.timeline import alarm_lane, device_lane, lane, timeline
 from snapcli.report.verdict import lead, statements
 from snapcli.report.words import figure_words
 from snapcli.results.eval import MethodFigures, SourceFigures, StreamView
@@ -322,6 +322,13 @@ def _device(contents: Contents) -> str:
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
         parts.append(_figure(picture, f"Played through {target}", words, wide=True))
+        if stream.alarm:
+            words = (
+                f"The alarm of the device watches {report.watched} and adds its evidence up: "
+                f"{plural(report.alarms, 'alarm')}, each until the statistic has fallen again."
+            )
+            picture = timeline(view, alarm_lane(stream.alarm, "statistic"), f"alarm-{target}")
+            parts.append(_figure(picture, f"The alarm of {target}", words, wide=True))
     return "".join(parts)
 
 

@@ -6,7 +6,7 @@ from math import nan
 
 import numpy as np
 
-from snapcli.report.contents import DeviceStream
+from snapcli.report.contents import DeviceStream, PlayedAlarm
 from snapcli.report.markup import label, path, svg, tag
 from snapcli.report.numbers import decimal, is_known, plural
 from snapcli.report.scale import Scale
@@ -38,6 +38,10 @@ def lane(method: MethodFigures, look: str) -> Lane:
 
 def device_lane(stream: DeviceStream) -> Lane:
     return Lane("U of the device", "m-snap", stream.score, stream.threshold, stream.abstained)
+
+
+def alarm_lane(alarm: PlayedAlarm, name: str) -> Lane:
+    return Lane(name, "m-snap", alarm.statistic, [alarm.threshold], alarm.on)
 
 
 def first_alarms(

@@ -7,22 +7,25 @@ from snapcli.results.eval import StreamSegment
 from snapcli.runs import Run
 from snapcli.stored import read_as
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
 class SegmentReport(StreamSegment):
-    """abstained: on how many of its frames the device did; foreign: how many it called so."""
+    """abstained: on how many of its frames the device did; foreign: how many it called so;
+    alarmed: during how many its alarm was on."""
 
     abstained: int
     foreign: int
+    alarmed: int
 
 
 @dataclass(frozen=True)
 class StreamReport:
     """planned: frames of the whole stream. resumed_at: the frame that this call began with.
-    budget: of the controller, None without one. The answers lie beside it, in a file of the same
-    name (SPEC 2)."""
+    budget: of the controller, None without one. watched: what the alarm watches, None without
+    one; alarms: how many there were, the first at frame first_alarm. The answers lie beside it, in
+    a file of the same name (SPEC 2)."""
 
     schema: int
     run: str
@@ -40,6 +43,9 @@ class StreamReport:
     abstained: int
     foreign: int
     budget: float | None
+    watched: str | None
+    alarms: int
+    first_alarm: int | None
     repeats: int
     restarts: int
     seconds: float

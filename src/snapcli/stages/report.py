@@ -22,6 +22,7 @@ from snapcli.report.contents import (
     BufferPlace,
     Contents,
     DeviceStream,
+    PlayedAlarm,
     StageRecord,
     ToolRecord,
 )
@@ -205,11 +206,19 @@ class _Reader:
         if played is None:
             return None
         log = read_log(path, f"Run: {self.run.remedy(stage)}")
+        alarm = origin_of(self.run).on_device().monitor.alarm
         return DeviceStream(
             report=played,
             score=tuple(_thinned(log["uncertainty_q16"] / _Q16).tolist()),
             threshold=tuple(_thinned(log["threshold_q24"] / _Q24).tolist()),
             abstained=tuple(_thinned(log["abstain"]).tolist()),
+            alarm=PlayedAlarm(
+                statistic=tuple(_thinned(log["alarm_statistic_q16"] / _Q16).tolist()),
+                threshold=alarm.parameters.threshold_q16 / _Q16,
+                on=tuple(_thinned(log["alarm_on"]).tolist()),
+            )
+            if played.watched
+            else None,
         )
 
     def _ablations(self) -> list[AblateTable]:

@@ -1,8 +1,8 @@
 """stream: plays the evaluation stream through a device and keeps its answer to every frame.
 
 No label is sent. Every answer is checked bit for bit against the integer reference when it comes.
-A device that resets half-way goes on where it was, because rate and threshold are all that a
-stream remembers; a stream that was cut off is taken up by the next one that is the same.
+A device that resets half-way goes on where it was, because all that a stream remembers comes back
+with every answer; a stream that was cut off is taken up by the next one that is the same.
 """
 
 import hashlib
@@ -83,6 +83,7 @@ def _stream(
         seconds = time.monotonic() - began
         repeats, restarts = client.repeats, client.restarts
     controller = firmware.monitor.decision.controller
+    alarm = firmware.monitor.alarm
     after = (firmware.stage, *firmware.deployed.stages)
 
     def arrays(path: Path) -> None:
@@ -107,6 +108,9 @@ def _stream(
         abstained=int(log.arrays["abstain"].sum()),
         foreign=int(log.arrays["foreign"].sum()),
         budget=controller.budget_q24 / 2**24 if controller else None,
+        watched=alarm.signal if alarm.is_on else None,
+        alarms=int(log.arrays["alarm_alarms"][-1]),
+        first_alarm=int(on.argmax()) if (on := log.arrays["alarm_on"]).any() else None,
         repeats=repeats,
         restarts=restarts,
         seconds=seconds,
@@ -192,7 +196,7 @@ def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
     reports = []
     for segment in plan.segments:
         frames = slice(segment.first, segment.first + len(segment))
-        abstain, foreign = log.arrays["abstain"][frames], log.arrays["foreign"][frames]
+        abstain, foreign, on = (log.arrays[n][frames] for n in ("abstain", "foreign", "alarm_on"))
         if len(abstain):
             reports.append(
                 SegmentReport(
@@ -203,6 +207,7 @@ def _segments(plan: Stream, log: FrameLog) -> tuple[SegmentReport, ...]:
                     len(abstain),
                     int(abstain.sum()),
                     int(foreign.sum()),
+                    int(on.sum()),
                 )
             )
     return tuple(reports)

@@ -15,6 +15,7 @@ from snapcli.report.contents import (
     BufferPlace,
     Contents,
     DeviceStream,
+    PlayedAlarm,
     StageRecord,
     ToolRecord,
 )
@@ -76,8 +77,11 @@ def evaluation() -> EvalReport:
 @pytest.fixture(scope="module")
 def contents(evaluation: EvalReport) -> Contents:
     arena = Arena("snap", 64, ("(input)", "conv", "(output)"), (BufferPlace("x", 64, 0, 0, 1),))
-    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1, foreign=0)
-    played = stream_report(4, part="a board", segments=(segment,))
+    segment = SegmentReport("clean", "clean", 0, 0, 4, abstained=1, foreign=0, alarmed=2)
+    alarm = PlayedAlarm((0.5, 3.0), 2.0, (False, True))
+    played = stream_report(
+        4, part="a board", segments=(segment,), watched="F", alarms=1, first_alarm=2
+    )
     row = CostRow("snap", "U", TOO_LARGE, "by 12 B", flash_bytes=4321, ram_bytes=10)
     target = TargetCost("tiny", "P", "qemu-m4", 1, 0, 0, 0, (row,))
     taps = TapsReport(
@@ -107,7 +111,7 @@ def contents(evaluation: EvalReport) -> Contents:
         cost=CostReport(SCHEMA, "run <1>", "snap", 1, (target,)),
         taps=taps,
         arenas={"tiny": arena},
-        streams={"tiny": DeviceStream(played, (0.1, 0.2), (0.5, 0.5), (False, True))},
+        streams={"tiny": DeviceStream(played, (0.1, 0.2), (0.5, 0.5), (False, True), alarm)},
         ablations=[ranks],
         made=[
             StageRecord("train", "done", "snap run digits", 3, {"numpy": "2"}, {"a.npz": "abc123"}),
@@ -210,7 +214,11 @@ def test_everything_else_is_shown(text: str) -> None:
         "does not fit: by 12 B",
         "4,321",
         "tiny: arena over time",
-        "Played through tiny",
+        *(
+            "Played through tiny",
+            "The alarm of tiny",
+            "watches F and adds its evidence up: 1 alarm",
+        ),
         "Recommended: only.",
         "Ranks",
         "0.850\N{EN DASH}0.950",

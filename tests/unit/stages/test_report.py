@@ -61,7 +61,7 @@ def played(run: Run, frames: int, schema: int = SCHEMA) -> None:
     """A stream whose device was sure but for one frame."""
     doubt = np.zeros(frames, np.uint32)
     doubt[frames // 2] = 2**15
-    segment = SegmentReport("clean", "clean", 0, 0, frames, 1, 0)
+    segment = SegmentReport("clean", "clean", 0, 0, frames, 1, 0, 0)
     arrays = {
         "uncertainty_q16": doubt,
         "threshold_q24": np.full(frames, 2**22),
