@@ -103,6 +103,7 @@ def test_a_stream_tells_what_was_refused(capsys: pytest.CaptureFixture[str]) -> 
         foreign=30,
         budget=0.1,
         watched="U",
+        alarm_threshold=9.2,
         alarms=2,
         first_alarm=204,
         repeats=3,

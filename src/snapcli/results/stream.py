@@ -23,8 +23,9 @@ class SegmentReport(StreamSegment):
 @dataclass(frozen=True)
 class StreamReport:
     """planned: frames of the whole stream. resumed_at: the frame that this call began with.
-    budget: of the controller, None without one. watched: what the alarm watches, None without
-    one; alarms: how many there were, the first at frame first_alarm. The answers lie beside it, in
+    budget: of the controller, None without one. watched: what the alarm watches, and
+    alarm_threshold that of its statistic, None without one; alarms: how many there were, the first
+    at frame first_alarm. The answers lie beside it, in
     a file of the same name (SPEC 2)."""
 
     schema: int
@@ -44,6 +45,7 @@ class StreamReport:
     foreign: int
     budget: float | None
     watched: str | None
+    alarm_threshold: float | None
     alarms: int
     first_alarm: int | None
     repeats: int

@@ -206,7 +206,6 @@ class _Reader:
         if played is None:
             return None
         log = read_log(path, f"Run: {self.run.remedy(stage)}")
-        alarm = origin_of(self.run).on_device().monitor.alarm
         return DeviceStream(
             report=played,
             score=tuple(_thinned(log["uncertainty_q16"] / _Q16).tolist()),
@@ -214,10 +213,10 @@ class _Reader:
             abstained=tuple(_thinned(log["abstain"]).tolist()),
             alarm=PlayedAlarm(
                 statistic=tuple(_thinned(log["alarm_statistic_q16"] / _Q16).tolist()),
-                threshold=alarm.parameters.threshold_q16 / _Q16,
+                threshold=played.alarm_threshold,
                 on=tuple(_thinned(log["alarm_on"]).tolist()),
             )
-            if played.watched
+            if played.alarm_threshold is not None
             else None,
         )
 

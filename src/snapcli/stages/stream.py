@@ -109,6 +109,7 @@ def _stream(
         foreign=int(log.arrays["foreign"].sum()),
         budget=controller.budget_q24 / 2**24 if controller else None,
         watched=alarm.signal if alarm.is_on else None,
+        alarm_threshold=alarm.parameters.threshold_q16 / 2**16 if alarm.is_on else None,
         alarms=int(log.arrays["alarm_alarms"][-1]),
         first_alarm=int(on.argmax()) if (on := log.arrays["alarm_on"]).any() else None,
         repeats=repeats,

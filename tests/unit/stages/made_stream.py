@@ -40,6 +40,7 @@ def stream_report(frames: int, **values: Any) -> StreamReport:
         "foreign": 0,
         "budget": None,
         "watched": None,
+        "alarm_threshold": None,
         "alarms": 0,
         "first_alarm": None,
         "repeats": 0,
