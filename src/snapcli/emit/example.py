@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
+from snapcli import fixedpoint as fx
 from snapcli.emit.header import input_functions, output_functions
 from snapcli.emit.program import Program
 from snapcli.emit.text import GENERATED, array
-from snapcli.monitor.monitor import Monitor
+from snapcli.monitor.monitor import DeviceScores, Monitor
 
 
 def example_inputs(program: Program) -> dict[str, np.ndarray]:
@@ -55,6 +56,7 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
                 "                     (uint32_t)snap_model_decide(&snap_model_settings, &stream,\n"
                 f"                                                 &result), {want}u);",
             ]
+        checks += _alarm_checks(monitor, answer)
     else:
         run = "    snap_model_run(arena);"
     computed = program.graph.run(given, program.outputs)
@@ -72,7 +74,7 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     helpers = [_FILL[kind] for kind in kinds] + [_COMPARE[kind] for kind in outputs]
     helpers += [_CHECK] if monitor else []
     lines = "\n".join([*fills, run, *checks])
-    state = '#include "snapuq.h"\n' if monitor and monitor.decision.controller else ""
+    state = '#include "snapuq.h"\n' if monitor else ""
     parts = [
         f"{GENERATED}/* Runs the model once on a made-up input and compares the result with "
         "snap's integer reference. */",
@@ -93,6 +95,32 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     return "\n".join(parts)
 
 
+def _alarm_checks(monitor: Monitor, answer: DeviceScores) -> list[str]:
+    """The same result again and again, for longer than a baseline takes."""
+    alarm = monitor.alarm
+    frames = alarm.parameters.baseline + _WATCHED
+    u, f, s = answer.uncertainty_q16, answer.foreign_q16, answer.score_q16
+    value = np.full((1, frames), alarm.values(u, f, s, answer.abstain)[0], np.uint32)
+    state = fx.alarm_start(alarm.parameters)
+    on, _ = fx.alarm_run(alarm.parameters, state, value, np.full((1, frames), u[0], np.uint32))
+    wanted = {
+        "alarm": ("(uint32_t)alarm", int(on[0, -1])),
+        "alarms": ("watched.alarms", int(state.alarms[0])),
+        "statistic_q16": ("(uint32_t)watched.statistic_q16", int(state.statistic_q16[0]) % 2**32),
+        "right_q24": ("watched.right_q24", int(state.right_q24[0])),
+    }
+    return [
+        "    struct snapuq_alarm_state watched;",
+        "    int32_t alarm = 0;",
+        "    snap_alarm_start(&watched);",
+        f"    for (int i = 0; i < {frames}; i++) {{",
+        "        alarm = snap_alarm_step(&watched, &result);",
+        "    }",
+        *(f'    differs |= check("{n}", {c}, {want}u);' for n, (c, want) in wanted.items()),
+    ]
+
+
+_WATCHED = 100  # frames behind the baseline
 _FILL = {
     "int8": """static void fill_int8(int8_t *to, int count, uint32_t *state)
 {

@@ -247,13 +247,16 @@ def _monitor_line(program: Program) -> str:
 
 def _call_lines(program: Program) -> str:
     graph, source = program.graph, input_functions(program)[0]
-    lines = ['#include "snap_model.h"', ""]
+    lines = ['#include "snap_model.h"', *(['#include "snapuq.h"'] if program.body else []), ""]
     lines.append("static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];")
     lines.append(f"memcpy({source}(arena), my_input, {source.upper()}_BYTES);")
     if program.body:
         lines += ["struct snap_model_result result;", "snap_model_run(arena, &result);"]
         lines.append("if (result.abstain) { /* do not trust result.predicted */ }")
         lines.append("if (result.foreign) { /* the input looks foreign */ }")
+        lines += ["", "static struct snapuq_alarm_state stream; /* of each stream of inputs */"]
+        lines.append("snap_alarm_start(&stream); /* once */")
+        lines.append("if (snap_alarm_step(&stream, &result)) { /* accuracy has dropped */ }")
         return "\n".join(lines)
     ctype = c_type(graph.tensors[program.results[0]])
     lines += ["snap_model_run(arena);"]
