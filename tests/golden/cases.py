@@ -1520,7 +1520,7 @@ class Records:
         right = rng.integers(0, (1 << 24) + 1, n).astype(np.uint32)
         model_id, check, device, time = bytes(range(248, 256)), -5, (1 << 63) + 12345, 1 << 30
         identity = (
-            np.array([int.from_bytes(model_id, "big")], np.uint64),
+            np.array([int.from_bytes(model_id, "little")], np.uint64),
             np.array([check & 0xFFFFFFFF], np.uint32),
             np.array([device], np.uint64),
         )

@@ -10,7 +10,7 @@ def _table() -> NDArray[np.uint32]:
     """[256]: the remainder of each value of a byte."""
     remainder = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        remainder = (remainder >> 1) ^ (_POLYNOMIAL * (remainder & 1))
+        remainder = np.bitwise_xor(remainder >> 1, _POLYNOMIAL * (remainder & 1))
     return remainder
 
 

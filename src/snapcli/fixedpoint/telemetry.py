@@ -13,13 +13,13 @@ TELEMETRY_BINS, TELEMETRY_FRAMES = 16, 65535
 TELEMETRY_MAGIC, TELEMETRY_VERSION = b"SNPT", 1
 TELEMETRY_ON, TELEMETRY_BASELINE, TELEMETRY_NO_ALARM = 1, 2, 4
 _BIN_BITS = 12
-# A record as its bytes lie. Model ids are numbers in the order in which their bytes are read.
+# A record as its bytes lie; a model id is a number like the others, from its eight bytes.
 TELEMETRY = np.dtype(
     [
         ("magic", "S4"),
         ("version", "<u2"),
         ("flags", "<u2"),
-        ("model_id", ">u8"),
+        ("model_id", "<u8"),
         ("settings_check", "<u4"),
         ("device", "<u8"),
         ("time", "<u4"),

@@ -54,14 +54,28 @@ def test_every_field_lies_where_the_specification_says() -> None:
     assert TELEMETRY_BYTES == 124
     places = {name: TELEMETRY.fields[name][1] for name in TELEMETRY.names}
     assert places == {
-        **{"magic": 0, "version": 4, "flags": 6, "model_id": 8, "settings_check": 16},
-        **{"device": 20, "time": 28, "sequence": 32, "frames": 36, "abstained": 38},
-        **{"foreign": 40, "alarms": 42, "alarm_frames": 44, "zero": 46},
-        **{"uncertainty_sum_q16": 48, "uncertainty_bins": 52, "foreign_bins": 84},
-        **{"right_q24": 116, "crc": 120},
+        "magic": 0,
+        "version": 4,
+        "flags": 6,
+        "model_id": 8,
+        "settings_check": 16,
+        "device": 20,
+        "time": 28,
+        "sequence": 32,
+        "frames": 36,
+        "abstained": 38,
+        "foreign": 40,
+        "alarms": 42,
+        "alarm_frames": 44,
+        "zero": 46,
+        "uncertainty_sum_q16": 48,
+        "uncertainty_bins": 52,
+        "foreign_bins": 84,
+        "right_q24": 116,
+        "crc": 120,
     }
     said = record(np.array([[65536, 4095]], np.uint32), each=1).tobytes()
-    assert said[:16] == b"SNPT\1\0\4\0\0\0\0\0\0\0\0\1"
+    assert said[:16] == b"SNPT\1\0\4\0\1\0\0\0\0\0\0\0"
     assert said[52 + 30 :][:4] == b"\1\0\1\0"  # U in the last bin, F in the first
     assert zlib.crc32(said[:120]) == int.from_bytes(said[120:], "little")
 
