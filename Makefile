@@ -48,7 +48,7 @@ bootstrap-speed: setup ## Print how long the bootstrap of a stream takes, and a 
 	@$(VENV)/bin/python benchmarks/bootstrap.py
 
 fleet-speed: setup ## Print how long snap fleet takes for a million records, and what it finds in them.
-	@PYTHONPATH=. $(VENV)/bin/python benchmarks/fleet.py
+	@$(VENV)/bin/python benchmarks/fleet.py
 
 heads: setup ## Print drift, gain and cost of every head on the digits: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/heads.py

@@ -19,6 +19,9 @@ from pathlib import Path
 import typer
 
 from snapcli import console
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tests.unit.fleet.made_fleet import Made, joined
 
 PARTS, DAYS = 4, 60

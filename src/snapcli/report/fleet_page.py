@@ -61,7 +61,8 @@ def lead(report: FleetReport) -> str:
         since = [row.drift.since for row in devices.rows if row.drift.found and row.drift.since]
         begun = f", the first since {min(since)}" if since else ""
         count = f"{devices.drifting:,}" if devices.drifting else "No"
-            said.append(f"{count} of {plural(devices.judged, 'device')} drift{verb or ''}{begun}.")
+        verb = "drifts" if devices.drifting == 1 else "drift"
+        said.append(f"{count} of {plural(devices.judged, 'device')} {verb}{begun}.")
     else:
         said.append("Too few devices to compare them with each other.")
     if days.judged:
