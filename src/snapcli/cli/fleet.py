@@ -72,7 +72,7 @@ def show(report: "FleetReport") -> None:
     if many:
         _table("Builds", "build", report.builds, False)
     console.say(lead(report))
-    console.say(report.page)
+    console.say(f"Look at {report.page}")
 
 
 def _table(title: str, what: str, table: "Table", with_build: bool) -> None:

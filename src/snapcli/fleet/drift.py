@@ -10,7 +10,8 @@ keep it honest:
   records scatter than independent frames would.
 - It has to be above 0.1 by more than chance alone gives once in a million units.
 - It has to stand out among its peers: its root above the median of theirs by six times their
-  median deviation. Where every device sees another scene, that is a lot.
+  median deviation, and by more where they are few. Where every device sees another scene, that is
+  a lot.
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,11 @@ from snapcli.fleet.sums import Grouping, Ints, Sums
 FLOOR = 0.1
 ALONE = 0.25  # where there are no peers to say what is usual
 LEAST_FRAMES = 500
-LEAST_PEERS = 3
+LEAST_PEERS = 5
 _CHANCE = 1e-6
 _DEVIATIONS = 6.0
+# Of few peers the median deviation is itself uncertain: twice as many of it for six peers.
+_FEW = 6.0
 _TO_SIGMA = 1.4826
 # A histogram counts as its own and as so many frames of the reference: else an empty bin, which a
 # few frames leave, would tell of a shift.
@@ -116,12 +119,13 @@ def judged(
 ) -> Drift:
     """Units [n] by what is usual among the peers [n] of their cohort."""
     psi, chance = compared(bins, depends, reference)
-    enough = cohorts.sum(peers.astype(np.int64))[cohorts.of] >= LEAST_PEERS
-    enough &= bins[:, 0].sum(axis=1) >= LEAST_FRAMES
+    count = cohorts.sum(peers.astype(np.int64))[cohorts.of]
+    enough = (count >= LEAST_PEERS) & (bins[:, 0].sum(axis=1) >= LEAST_FRAMES)
     root = np.where(peers[:, None], np.sqrt(psi), np.nan)
     centre = ranked(root, cohorts)[cohorts.of]
     deviation = ranked(np.abs(root - centre), cohorts)[cohorts.of]
-    usual = (centre + _DEVIATIONS * _TO_SIGMA * deviation) ** 2
+    deviations = _DEVIATIONS * (1.0 + _FEW / np.maximum(count, 1))[:, None]
+    usual = (centre + deviations * _TO_SIGMA * deviation) ** 2
     return Drift(psi, np.where(enough[:, None], np.maximum(usual, FLOOR + chance), np.nan))
 
 

@@ -96,7 +96,7 @@ class Cells:
 
 
 def days_of(time: NDArray[np.uint32]) -> Ints:
-    return np.where(time < EARLIEST, NO_DAY, time // _DAY).astype(np.int64)
+    return np.where(time < EARLIEST, NO_DAY, time.astype(np.int64) // _DAY)
 
 
 def cells_of(records: NDArray[np.void]) -> Cells:

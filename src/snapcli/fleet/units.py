@@ -139,8 +139,8 @@ class Builds:
 
 
 def builds_of(cells: Cells) -> Builds:
-    """A build is compared with the one before. There are no peers that say what is usual, so the
-    shift has to be large."""
+    """A build is compared with the one that began before it. There are no peers that say what is
+    usual, so the shift has to be large."""
     builds = grouped(cells.build)
     sums = cells.sums.by(builds)
     known = np.where(cells.day == NO_DAY, np.iinfo(np.int64).max, cells.day)
@@ -155,7 +155,7 @@ def builds_of(cells: Cells) -> Builds:
     psi, chance = compared(bins, depends, reference)
     comparable = (last[order] != NO_DAY) & (frames >= LEAST_FRAMES)
     comparable &= comparable[before]
-    comparable[0] = False
+    comparable &= first[order] > first[order][before]
     limit = np.where(comparable[:, None], ALONE + chance, np.nan)
     pairs = grouped(cells.build, cells.device)
     devices = np.bincount(cells.build[pairs.first], minlength=len(first))

@@ -1,5 +1,6 @@
 """The page of a fleet: which devices, builds and days drift, and how accurate they say they are."""
 
+import re
 from collections.abc import Callable, Sequence
 from math import isnan
 
@@ -53,8 +54,8 @@ def lead(report: FleetReport) -> str:
     devices, days = report.devices, report.days
     if not devices.judged and not days.judged:
         return (
-            "Nothing can be compared yet: that takes three devices of a build with 500 frames in "
-            "the same week, or three days with as many."
+            "Nothing can be compared yet: that takes five devices of a build with 500 frames in "
+            "the same week, or five days with as many."
         )
     said = []
     if devices.judged:
@@ -109,7 +110,15 @@ def _verdict(report: FleetReport) -> str:
             f"{percent(total.abstained)} were abstained from, {percent(total.foreign)} foreign.",
         ),
     ]
-    return tag("p", text(lead(report)), class_="lead") + tag("div", *cards, class_="cards")
+    return tag("p", text(_unbroken(lead(report))), class_="lead") + tag(
+        "div", *cards, class_="cards"
+    )
+
+
+def _unbroken(words: str) -> str:
+    """A date stays on its line."""
+    hyphen = "\N{NON-BREAKING HYPHEN}"
+    return re.sub(r"(\d{4})-(\d\d)-(\d\d)", rf"\1{hyphen}\2{hyphen}\3", words)
 
 
 def _tone(table: Table) -> str:
@@ -190,7 +199,7 @@ def _portraits(portraits: Sequence[Portrait]) -> str:
     )
     entries = legend([("device", "m-snap"), ("its peers", "m-base")])
     figures = [
-        figure(_histogram(p, signal), f"{p.name}: {'UF'[signal]}", "", entries)
+        figure(_histogram(p, signal), f"Device {p.name}: {'UF'[signal]}", "", entries)
         for p in portraits
         for signal in (0, 1)
     ]
@@ -231,6 +240,7 @@ def _said(shares: Sequence[float]) -> str:
 
 # ---- Tables -----------------------------------------------------------------
 
+_DRIFT = (Column("drifts by"), Column("since"), Column("until"))
 _FIGURES = (
     Column("records"),
     Column("frames"),
@@ -255,20 +265,17 @@ def _of(row: Row) -> list[float | int | str | None]:
     ]
 
 
-def drift_word(row: Row) -> str:
-    """since 2026-01-08; 2026-01-08 to 2026-01-14; yes; a dash where it cannot be said."""
+def _drift(row: Row) -> list[str | None]:
+    """By which of U and F; since and until when."""
     drift = row.drift
-    if not drift.found:
-        return "no" if not any(map(isnan, drift.limit)) else DASH
-    if drift.since is None:
-        return "yes"
-    return f"{drift.since} to {drift.until}" if drift.until else f"since {drift.since}"
+    by = joined(list(drift.signals)) if drift.found else "no"
+    return [None if any(map(isnan, drift.limit)) else by, drift.since or "", drift.until or ""]
 
 
 def _devices(report: FleetReport) -> str:
     columns = (
-        *(Column("device"), Column("drifts"), Column("by"), *_FIGURES),
-        *(Column("accuracy lately"), Column("alarm"), Column("missing"), Column("build")),
+        *(Column("device"), *_DRIFT, *_FIGURES, Column("acc. lately"), Column("alarm")),
+        *(Column("missing"), Column("build")),
     )
     rows = []
     for row in report.devices.rows[:_ROWS]:
@@ -276,24 +283,15 @@ def _devices(report: FleetReport) -> str:
         assert latest is not None
         is_on = None if latest.alarm_on is None else "on" if latest.alarm_on else "off"
         end = [latest.accuracy, is_on, latest.missing, row.build]
-        by = ", ".join(row.drift.signals) or DASH
-        rows.append(
-            Cells([row.name, drift_word(row), by, *_of(row), *end], is_ours=row.drift.found)
-        )
+        rows.append(Cells([row.name, *_drift(row), *_of(row), *end], is_ours=row.drift.found))
     return _with_rest(report.devices, "device", table("Devices", columns, rows, "devices"))
 
 
 def _days(report: FleetReport) -> str:
-    columns = (
-        *(Column("day"), Column("drifts"), Column("by"), Column("devices"), *_FIGURES),
-        Column("build"),
-    )
+    columns = (Column("day"), _DRIFT[0], Column("devices"), *_FIGURES, Column("build"))
     rows = [
         Cells(
-            [
-                *(row.name, drift_word(row), ", ".join(row.drift.signals) or DASH),
-                *(row.figures.devices, *_of(row), row.build),
-            ],
+            [row.name, _drift(row)[0], row.figures.devices, *_of(row), row.build],
             is_ours=row.drift.found,
         )
         for row in report.days.rows[:_ROWS]
@@ -302,9 +300,9 @@ def _days(report: FleetReport) -> str:
 
 
 def _builds(report: FleetReport) -> str:
-    columns = (Column("build"), Column("differs"), Column("devices"), *_FIGURES)
+    columns = (Column("build"), _DRIFT[0], Column("devices"), *_FIGURES)
     rows = [
-        Cells([row.name, drift_word(row), row.figures.devices, *_of(row)], is_ours=row.drift.found)
+        Cells([row.name, _drift(row)[0], row.figures.devices, *_of(row)], is_ours=row.drift.found)
         for row in report.builds.rows[:_ROWS]
     ]
     words = (
