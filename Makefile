@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SNAP := $(VENV)/bin/snap
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed bench speed damage kills together lint format \
+.PHONY: help demo unit test coverage fuzz fuzz-link soak figures heads attach-speed bootstrap-speed fleet-speed bench speed damage kills together lint format \
 	setup tools browser clean
 
 help: ## Show this list.
@@ -46,6 +46,9 @@ attach-speed: setup ## Print how long attach takes and what its heads cost; MODE
 
 bootstrap-speed: setup ## Print how long the bootstrap of a stream takes, and a plain loop for it.
 	@$(VENV)/bin/python benchmarks/bootstrap.py
+
+fleet-speed: setup ## Print how long snap fleet takes for a million records, and what it finds in them.
+	@$(VENV)/bin/python benchmarks/fleet.py
 
 heads: setup ## Print drift, gain and cost of every head on the digits: about 15 minutes.
 	@$(VENV)/bin/python benchmarks/heads.py

@@ -927,6 +927,40 @@ static uint32_t run_evidence(const struct test_case *c, void **result)
     return 4 * width * frames;
 }
 
+/* settings check, device low, high, time, frames of a record at most, alarm kept | model id |
+ * uncertainty_q16 | foreign_q16 | abstain | foreign | alarms of the state | on | baseline left |
+ * right_q24 -> the records back to back, then what each frame returned */
+static uint32_t run_telemetry(const struct test_case *c, void **result)
+{
+    const int32_t *s = c->blob[0];
+    const uint64_t device = (uint64_t)(uint32_t)s[2] << 32 | (uint32_t)s[1];
+    const uint32_t *uncertainty = c->blob[2], *foreign_q16 = c->blob[3], *right = c->blob[9];
+    const int32_t *abstain = c->blob[4], *foreign = c->blob[5], *alarms = c->blob[6];
+    const int32_t *on = c->blob[7], *left = c->blob[8];
+    const uint32_t frames = c->bytes[2] / sizeof *uncertainty, each = (uint32_t)s[4];
+    const uint32_t bytes = ((frames - 1) / each + 1) * SNAPUQ_TELEMETRY_BYTES;
+    struct snapuq_alarm_state state = {0};
+    const struct snapuq_alarm_state *const seen = s[5] ? &state : NULL;
+    struct snapuq_telemetry telemetry;
+    uint8_t *output = *result = allocate(bytes + frames), *record = output;
+    snapuq_telemetry_start(&telemetry, (uint32_t)s[3], seen);
+    for (uint32_t n = 0; n < frames; ++n) {
+        if (n && n % each == 0) {
+            snapuq_telemetry_record(&telemetry, c->blob[1], (uint32_t)s[0], device, record);
+            snapuq_telemetry_next(&telemetry, (uint32_t)s[3] + n);
+            record += SNAPUQ_TELEMETRY_BYTES;
+        }
+        state.alarms = (uint16_t)alarms[n];
+        state.on = (uint8_t)on[n];
+        state.baseline_left = (uint16_t)left[n];
+        state.right_q24 = right[n];
+        output[bytes + n] = (uint8_t)snapuq_telemetry_add(&telemetry, uncertainty[n], abstain[n],
+                                                          foreign_q16[n], foreign[n], seen);
+    }
+    snapuq_telemetry_record(&telemetry, c->blob[1], (uint32_t)s[0], device, record);
+    return bytes + frames;
+}
+
 /* The number of a kernel in a case file is its place here; tests/golden/c_runner.py reads
  * this list. */
 static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
@@ -977,6 +1011,7 @@ static uint32_t (*const kernels[])(const struct test_case *c, void **result) = {
     run_budget_q24,
     run_alarm,
     run_evidence,
+    run_telemetry,
 };
 
 int main(int argc, char **argv)

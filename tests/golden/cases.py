@@ -11,6 +11,7 @@ from snapcli.fixedpoint import (
     ALARM_NONE,
     ALARM_SUM,
     ALARM_WINDOW,
+    NO_ALARM,
     AddS8,
     Alarm,
     AlarmState,
@@ -117,6 +118,10 @@ from snapcli.fixedpoint import (
     softmax_s8,
     sub_s8,
     tanh_table,
+    telemetry_add,
+    telemetry_next,
+    telemetry_record,
+    telemetry_start,
     transpose_copy,
 )
 from snapcli.fixedpoint import (
@@ -1532,6 +1537,59 @@ class Keep:
         )
 
 
+@dataclass(frozen=True)
+class Records:
+    """Telemetry of a stream of random frames and alarms, which begins anew once."""
+
+    name: str
+    seed: int
+    each: int  # frames of a record
+    length: int
+    has_alarm: bool = True
+    top: int = 65536
+    kernel: str = "telemetry"
+
+    def vectors(self) -> Vectors:
+        rng, n = np.random.default_rng(self.seed), self.length
+        uncertainty = rng.integers(0, 65537, n).astype(np.uint32)
+        foreign_q16 = np.clip(rng.normal(4096, 4096, n), 0, 65536).astype(np.uint32)
+        uncertainty[::5], foreign_q16[::7] = self.top, rng.choice([0, 4095, 4096, 65536])
+        abstain, foreign, on = rng.integers(0, 2, (3, n)).astype(np.int32)
+        left = rng.integers(0, 3, n).astype(np.int32)
+        alarms = np.cumsum(rng.integers(0, 2, n)).astype(np.int32)
+        alarms[n // 2 :] -= alarms[n // 2]
+        right = rng.integers(0, (1 << 24) + 1, n).astype(np.uint32)
+        model_id, check, device, time = bytes(range(248, 256)), -5, (1 << 63) + 12345, 1 << 30
+        identity = (
+            np.array([int.from_bytes(model_id, "little")], np.uint64),
+            np.array([check & 0xFFFFFFFF], np.uint32),
+            np.array([device], np.uint64),
+        )
+        state = alarm_start(NO_ALARM)
+        kept = state if self.has_alarm else None
+        telemetry = telemetry_start(time, kept)
+        records, full = [], []
+        for i in range(n):
+            if i and i % self.each == 0:
+                records.append(telemetry_record(telemetry, *identity))
+                telemetry_next(telemetry, time + i)
+            state.alarms, state.on = alarms[i : i + 1].astype(np.int64), on[i : i + 1] > 0
+            state.baseline_left = left[i : i + 1].astype(np.int64)
+            state.right_q24 = right[i : i + 1].astype(np.int64)
+            frame = (
+                *(uncertainty[i : i + 1], abstain[i : i + 1] > 0),
+                *(foreign_q16[i : i + 1], foreign[i : i + 1] > 0),
+            )
+            full.append(telemetry_add(telemetry, *frame, kept)[0])
+        records.append(telemetry_record(telemetry, *identity))
+        said = b"".join(record.tobytes() for record in records) + np.array(full, np.uint8).tobytes()
+        high = device >> 32
+        scalars = [check, device & 0xFFFFFFFF, high - (1 << 32), time, self.each, self.has_alarm]
+        arrays = [np.frombuffer(model_id, np.uint8), uncertainty, foreign_q16, abstain, foreign]
+        expected = np.frombuffer(said, np.uint8)
+        return Vectors(self.kernel, scalars, [*arrays, alarms, on, left, right], expected)
+
+
 @dataclass(frozen=True, eq=False)
 class _Quantized:
     """Scales and bias of a layer whose output has a given standard deviation in steps."""
@@ -2160,5 +2218,10 @@ C_CASES: list[Case] = [
     Keep("one", 441, 1),
     Keep("seven", 442, 7),
     Watch("length_1", 432, ALARM_SUM, baseline=65535, length=1),
+    Records("plain", 440, each=100, length=350),
+    Records("without_alarm", 441, each=100, length=300, has_alarm=False),
+    Records("full", 442, each=70000, length=65540),
+    Records("one_frame_each", 443, each=1, length=9, top=0),
+    Records("length_1", 444, each=5, length=1),
     *RISING,
 ]

@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"monitor"}),
     frozenset({"heads"}),
     frozenset({"data", "graph"}),
-    frozenset({"score"}),
+    frozenset({"fleet", "score"}),
     frozenset({"metrics", "fixedpoint"}),
     frozenset({"runs"}),
     frozenset({"versions"}),

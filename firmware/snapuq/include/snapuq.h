@@ -614,6 +614,51 @@ void snapuq_evidence_start(struct snapuq_evidence *evidence, struct snapuq_kept 
  * are as many as may be; offered->place is not read. */
 int32_t snapuq_evidence_offer(struct snapuq_evidence *evidence, const struct snapuq_kept *offered);
 
+/* ---- Monitor: telemetry ------------------------------------------------ */
+
+#define SNAPUQ_TELEMETRY_BYTES 124
+#define SNAPUQ_TELEMETRY_BINS 16
+#define SNAPUQ_TELEMETRY_FRAMES 65535 /* of one record */
+
+enum snapuq_telemetry_flags {
+    SNAPUQ_TELEMETRY_ON = 1,       /* the alarm is on at the record's end */
+    SNAPUQ_TELEMETRY_BASELINE = 2, /* its baseline is not complete yet */
+    SNAPUQ_TELEMETRY_NO_ALARM = 4  /* none is kept: what it would say is zero */
+};
+
+/* What the frames since the last record were like. Of one stream, the caller's. */
+struct snapuq_telemetry {
+    uint32_t time, sequence;
+    uint32_t uncertainty_sum_q16;
+    uint32_t right_q24; /* of the alarm's state, as it was last seen; alarms_seen and flags too */
+    uint16_t frames, abstained, foreign, alarms, alarm_frames;
+    uint16_t alarms_seen, flags;
+    uint16_t uncertainty_bins[SNAPUQ_TELEMETRY_BINS];
+    uint16_t foreign_bins[SNAPUQ_TELEMETRY_BINS];
+};
+
+/* Begins the first record. time: seconds since 1970, 0 without a clock. alarm: of the same
+ * stream, NULL where none is kept. */
+void snapuq_telemetry_start(struct snapuq_telemetry *telemetry, uint32_t time,
+                            const struct snapuq_alarm_state *alarm);
+
+/* Counts a frame, after its step of the alarm. U and F are at most 65536. 1 once the record is
+ * full: further frames are not counted until the next one begins. */
+int32_t snapuq_telemetry_add(struct snapuq_telemetry *telemetry, uint32_t uncertainty_q16,
+                             int32_t abstain, uint32_t foreign_q16, int32_t foreign,
+                             const struct snapuq_alarm_state *alarm);
+
+/* The record as bytes (SPEC 4). model_id [8]; device: the caller's number, 0 for none; record
+ * [SNAPUQ_TELEMETRY_BYTES]. */
+void snapuq_telemetry_record(const struct snapuq_telemetry *telemetry, const uint8_t *model_id,
+                             uint32_t settings_check, uint64_t device, uint8_t *record);
+
+/* Begins the next record, with the next sequence number. */
+void snapuq_telemetry_next(struct snapuq_telemetry *telemetry, uint32_t time);
+
+/* CRC-32 as in zlib; start with 0 and pass the result on to continue. */
+uint32_t snapuq_crc32(uint32_t crc, const uint8_t *bytes, uint32_t count);
+
 #ifdef __cplusplus
 }
 #endif

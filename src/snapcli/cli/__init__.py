@@ -54,6 +54,7 @@ def _register() -> None:
         eval,
         export_c,
         flash,
+        fleet,
         inspect,
         kernels,
         methods,
@@ -70,7 +71,7 @@ def _register() -> None:
     )
 
     stages = (train, calibrate, quantize, export_c, flash, bench)
-    shown = (eval, cost, ablate, report, compare, show, monitor, inspect)
+    shown = (eval, cost, ablate, report, compare, show, monitor, fleet, inspect)
     around = (demo, run, attach, taps, alarm, *shown, verify, methods, models, ports, doctor)
     for module in (*stages, *around):
         name = module.__name__.rpartition(".")[2]

@@ -66,6 +66,7 @@ from snapcli.fixedpoint.copy import (
     slice_copy,
     transpose_copy,
 )
+from snapcli.fixedpoint.crc32 import crc32
 from snapcli.fixedpoint.energy import Energy, check_components, mean_q16
 from snapcli.fixedpoint.entropy import average_q16, entropy_q16
 from snapcli.fixedpoint.evidence import Evidence, evidence_offer
@@ -128,6 +129,24 @@ from snapcli.fixedpoint.sigma import inverse_sigma_q9_table
 from snapcli.fixedpoint.sigmoid import sigmoid_q16, sigmoid_tail_q16_table
 from snapcli.fixedpoint.softmax import SoftmaxS8, softmax_of, softmax_s8
 from snapcli.fixedpoint.surprisal import DeviceHead, surprisal_q16
+from snapcli.fixedpoint.telemetry import (
+    TELEMETRY,
+    TELEMETRY_BASELINE,
+    TELEMETRY_BINS,
+    TELEMETRY_BYTES,
+    TELEMETRY_FRAMES,
+    TELEMETRY_MAGIC,
+    TELEMETRY_NO_ALARM,
+    TELEMETRY_ON,
+    TELEMETRY_VERSION,
+    Telemetry,
+    rows_of,
+    sealed,
+    telemetry_add,
+    telemetry_next,
+    telemetry_record,
+    telemetry_start,
+)
 
 __all__ = [
     "ALARM_BINS",
@@ -142,6 +161,15 @@ __all__ = [
     "INPUTS_MAX",
     "NO_ALARM",
     "NO_EDGE",
+    "TELEMETRY",
+    "TELEMETRY_BASELINE",
+    "TELEMETRY_BINS",
+    "TELEMETRY_BYTES",
+    "TELEMETRY_FRAMES",
+    "TELEMETRY_MAGIC",
+    "TELEMETRY_NO_ALARM",
+    "TELEMETRY_ON",
+    "TELEMETRY_VERSION",
     "AddS8",
     "Alarm",
     "AlarmState",
@@ -179,6 +207,7 @@ __all__ = [
     "ResizeNearestS8",
     "SoftmaxS8",
     "Standardize",
+    "Telemetry",
     "activation_range",
     "add_multipliers",
     "add_s8",
@@ -212,6 +241,7 @@ __all__ = [
     "conv_s8",
     "conv_window",
     "copy_s8",
+    "crc32",
     "depthwise_conv_s8",
     "dequantize_s8_f32",
     "doubt_q16",
@@ -263,7 +293,9 @@ __all__ = [
     "requantize_table",
     "residual_s8",
     "resize_nearest_s8",
+    "rows_of",
     "score_q16",
+    "sealed",
     "sigmoid_q16",
     "sigmoid_tail_q16_table",
     "slice_copy",
@@ -272,5 +304,9 @@ __all__ = [
     "sub_s8",
     "surprisal_q16",
     "tanh_table",
+    "telemetry_add",
+    "telemetry_next",
+    "telemetry_record",
+    "telemetry_start",
     "transpose_copy",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from snapcli.methods.table import REFERENCE as BASE
 from snapcli.methods.table import SNAP, is_ours
-from snapcli.report.markup import tag, text
+from snapcli.report.document import legend
 from snapcli.results.eval import DONE, EvalReport, MethodFigures, SourceFigures
 
 # What runs on a device comes first; the integer reference has the most data of what equals it.
@@ -66,9 +66,4 @@ class Looks:
 
     def legend(self, names: Sequence[str]) -> str:
         """Pointing at an entry dims all others in the picture."""
-        line = '<svg viewBox="0 0 22 8" aria-hidden="true"><path class="line" d="M1,4H21"/></svg>'
-        entries = (
-            tag("button", line, text(name), type="button", class_=self(name), data_method=name)
-            for name in names
-        )
-        return tag("div", *entries, class_="legend")
+        return legend([(name, self(name)) for name in names])

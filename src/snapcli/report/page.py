@@ -1,9 +1,7 @@
 """The page of a run: one file of HTML that needs nothing else."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from math import nan
 
 from snapcli.report import bars, curves, reliability, rows
@@ -11,6 +9,7 @@ from snapcli.report.answers import answers_section
 from snapcli.report.arena import draw_arena
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.cost_table import cost_tables
+from snapcli.report.document import Section, document, figure, grid, header
 from snapcli.report.foreign import foreign_section
 from snapcli.report.heatmap import heatmap
 from snapcli.report.markup import prose, tag, text
@@ -30,16 +29,6 @@ _SOURCES = {
     "int8": "the integer reference",
     "device": "scores that came back from the device",
 }
-
-
-@dataclass(frozen=True)
-class Section:
-    """name: its anchor. short: its title among others. markup: all below the heading."""
-
-    name: str
-    short: str
-    title: str
-    markup: str
 
 
 def page(contents: Contents) -> str:
@@ -67,36 +56,13 @@ def page(contents: Contents) -> str:
         Section("missing", "Missing", "What is missing", _missing(contents)),
         Section("made", "Origin", "How it was made", _made(contents)),
     ]
-    sections = [section for section in sections if section.markup]
-    links = (tag("a", text(s.short), href=f"#{s.name}") for s in sections)
-    style, script = (files("snapcli.report").joinpath(f"page.{kind}") for kind in ("css", "js"))
-    head = [
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        tag("title", text(f"{contents.run}: SNAP report")),
-        tag("style", style.read_text("utf-8")),
-        tag("script", _EARLY),
-    ]
-    body = [
+    return document(
+        f"{contents.run}: SNAP report",
         _header(contents),
-        tag("nav", tag("div", *links, class_="links"), _switch(contents), aria_label="Sections"),
-        tag("main", *map(_section, sections)),
-        tag("footer", text(f"Written by snap report from {contents.run}.")),
-        tag("div", id="tip", role="tooltip", hidden=""),
-        tag("script", script.read_text("utf-8")),
-    ]
-    return (
-        "<!doctype html>\n" + tag("html", tag("head", *head), tag("body", *body), lang="en") + "\n"
+        sections,
+        f"Written by snap report from {contents.run}.",
+        _switch(contents),
     )
-
-
-# Before anything is drawn, so that the page does not flash in the other theme.
-_EARLY = (
-    "try{const t=localStorage.getItem('snap-theme');"
-    "if(t)document.documentElement.dataset.theme=t}catch{}"
-)
 
 
 def _source_words(contents: Contents, name: str) -> str:
@@ -113,24 +79,7 @@ def _header(contents: Contents) -> str:
         examples = evaluation.sources[main_source(evaluation)].examples
         facts.append(", ".join(f"{n:,} {figure_words(name)}" for name, n in examples.items()))
         facts.append(f"intervals: 95 %, {evaluation.replicates:,} bootstrap samples")
-    switch = tag(
-        "button",
-        tag("span", "", aria_hidden="true"),
-        type="button",
-        id="theme",
-        title="Light or dark",
-        aria_label="Switch between light and dark",
-    )
-    title = tag("div", tag("p", "SNAP report", class_="kind"), tag("h1", text(contents.run)))
-    return tag(
-        "header",
-        tag("div", title, switch, class_="top"),
-        tag("p", *(tag("span", text(fact)) for fact in facts), class_="facts"),
-    )
-
-
-def _section(section: Section) -> str:
-    return tag("section", tag("h2", text(section.title)), section.markup, id=section.name)
+    return header("SNAP report", contents.run, facts)
 
 
 def _switch(contents: Contents) -> str:
@@ -172,19 +121,6 @@ def _of_sources(contents: Contents, make: Callable[[SourceFigures, Looks], str])
     )
 
 
-def _figure(picture: str, title: str, words: str, legend: str = "", wide: bool = False) -> str:
-    look = "wide" if wide else None
-    inside = tag("div", picture, class_="picture", tabindex="0" if wide else None)
-    said = tag("p", text(words)) if words else ""
-    return tag(
-        "figure", tag("figcaption", tag("h3", text(title)), said), inside, legend, class_=look
-    )
-
-
-def _grid(*figures: str) -> str:
-    return tag("div", *figures, class_="figures")
-
-
 # ---- Sections ---------------------------------------------------------------
 
 
@@ -215,7 +151,7 @@ def _gains(contents: Contents, source: SourceFigures, looks: Looks) -> str:
         f"{_source_words(contents, source.source)}. Orange: better, the interval leaves "
         "out 0. Grey: no difference shown. Blue: worse. Every row has its own scale."
     )
-    return _figure(rows.gains(headlines(method.gains)), f"Against {BASE}", words)
+    return figure(rows.gains(headlines(method.gains)), f"Against {BASE}", words)
 
 
 def _selective(source: SourceFigures, looks: Looks) -> str:
@@ -227,7 +163,7 @@ def _selective(source: SourceFigures, looks: Looks) -> str:
         "The least uncertain inputs are answered first, clean and corrupted together. Lower is "
         "better."
     )
-    figures = [_figure(curves.risk_coverage(source, looks), "Risk and coverage", words, legend)]
+    figures = [figure(curves.risk_coverage(source, looks), "Risk and coverage", words, legend)]
     if any(m.clusters for m in pair(source)):
         words = (
             "Share of the errors at severities 4 and 5 that is refused at the threshold of 90 % "
@@ -235,8 +171,8 @@ def _selective(source: SourceFigures, looks: Looks) -> str:
         )
         legend = looks.legend([m.name for m in pair(source)])
         picture = rows.clusters(source, looks)
-        figures.append(_figure(picture, "Failure clusters", words, legend))
-    return _grid(*figures)
+        figures.append(figure(picture, "Failure clusters", words, legend))
+    return grid(*figures)
 
 
 def _calibration(source: SourceFigures, looks: Looks) -> str:
@@ -247,7 +183,7 @@ def _calibration(source: SourceFigures, looks: Looks) -> str:
         picture = reliability.diagram(source, key, title, looks)
         if picture:
             title = title[:1].upper() + title[1:]
-            figures.append(_figure(picture, title, "", looks.legend(shown)))
+            figures.append(figure(picture, title, "", looks.legend(shown)))
     if not figures:
         return ""
     words = (
@@ -255,7 +191,7 @@ def _calibration(source: SourceFigures, looks: Looks) -> str:
         "comes true as often as stated, below it less often. Posterior: the probability of the "
         "answer. U: the score itself as the probability that the answer is wrong."
     )
-    return tag("p", text(words), class_="words") + _grid(*figures)
+    return tag("p", text(words), class_="words") + grid(*figures)
 
 
 def _streams(contents: Contents) -> str:
@@ -306,7 +242,7 @@ def _lane(view: StreamView, method: MethodFigures, looks: Looks, name: str, is_f
             "recall."
         )
     picture = timeline(view, lane(method, looks(method.name)), name, is_first)
-    return _figure(picture, method.name, words, wide=True)
+    return figure(picture, method.name, words, wide=True)
 
 
 def _device(contents: Contents) -> str:
@@ -321,14 +257,14 @@ def _device(contents: Contents) -> str:
             f"{percent(report.foreign / frames)} called foreign."
         )
         picture = timeline(view, device_lane(stream), f"played-{target}")
-        parts.append(_figure(picture, f"Played through {target}", words, wide=True))
+        parts.append(figure(picture, f"Played through {target}", words, wide=True))
         if stream.alarm:
             words = (
                 f"The alarm of the device watches {report.watched} and adds its evidence up: "
                 f"{plural(report.alarms, 'alarm')}, each until the statistic has fallen again."
             )
             picture = timeline(view, alarm_lane(stream.alarm, "statistic"), f"alarm-{target}")
-            parts.append(_figure(picture, f"The alarm of {target}", words, wide=True))
+            parts.append(figure(picture, f"The alarm of {target}", words, wide=True))
     return "".join(parts)
 
 
@@ -343,10 +279,10 @@ def _severity(source: SourceFigures, looks: Looks) -> str:
             "are wrong, the higher AUPR is for any score."
         )
         figures += [
-            _figure(
+            figure(
                 curves.by_severity(source, lambda f: f.aupr, "AUPRC", looks), "AUPRC", words, legend
             ),
-            _figure(
+            figure(
                 curves.by_severity(source, lambda f: f.auroc, "AUROC", looks),
                 "AUROC",
                 "Positive class: a wrong answer. Bands: 95 % intervals.",
@@ -357,8 +293,8 @@ def _severity(source: SourceFigures, looks: Looks) -> str:
         mean = "mean over severities" if figures else "each type in its one severity"
         words = f"AUROC, {mean}. Dots with intervals, thin marks: all other methods."
         both = looks.legend([m.name for m in pair(source)])
-        figures.append(_figure(rows.by_type(source, looks), "By corruption type", words, both))
-    return _grid(*figures) if figures else ""
+        figures.append(figure(rows.by_type(source, looks), "By corruption type", words, both))
+    return grid(*figures) if figures else ""
 
 
 def _taps(contents: Contents) -> str:
@@ -372,15 +308,15 @@ def _taps(contents: Contents) -> str:
             names += ["S"] * (len(source.tap_correlation) - len(names))
             picture = heatmap(names, source.tap_correlation)
             words = "Correlation of the surprisals over all test data, with S last."
-            figures.append(_figure(picture, "Taps of this model", words))
+            figures.append(figure(picture, "Taps of this model", words))
     if contents.taps is not None:
         names = [candidate.tap for candidate in contents.taps.candidates]
         with_score = [candidate.score_correlation for candidate in contents.taps.candidates]
         matrix = [[*line, r] for line, r in zip(contents.taps.correlation, with_score, strict=True)]
         picture = heatmap([*names, "S"], [*matrix, [*with_score, 1.0]])
         words = f"On dev data. Recommended: {', '.join(contents.taps.recommended) or 'none'}."
-        figures.append(_figure(picture, "Every block as a tap", words))
-    return _grid(*figures) if figures else ""
+        figures.append(figure(picture, "Every block as a tap", words))
+    return grid(*figures) if figures else ""
 
 
 def _cost(contents: Contents) -> str:
@@ -388,20 +324,20 @@ def _cost(contents: Contents) -> str:
     for target, bench in contents.benches.items():
         what = f"{bench.counter} of one inference on {bench.part}"
         figures = (
-            _figure(bars.by_stage(bench), f"{target}: by stage", f"Share of the {what}."),
-            _figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
-            _figure(bars.by_step(bench), f"{target}: by layer", "The most expensive ones."),
+            figure(bars.by_stage(bench), f"{target}: by stage", f"Share of the {what}."),
+            figure(bars.memory(bench), f"{target}: memory", "RAM: static data and stack."),
+            figure(bars.by_step(bench), f"{target}: by layer", "The most expensive ones."),
         )
-        parts.append(_grid(*figures))
+        parts.append(grid(*figures))
     for target, size in contents.sizes.items():
         if target not in contents.benches:
-            parts.append(_grid(_figure(bars.memory(size), f"{target}: memory", "As linked.")))
+            parts.append(grid(figure(bars.memory(size), f"{target}: memory", "As linked.")))
     for target, arena in contents.arenas.items():
         words = (
             f"{kilobytes(arena.arena_bytes)}, kernels {arena.kernels}. A box is a buffer: as wide "
             "as it lives, as high as it is large."
         )
-        parts.append(_figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
+        parts.append(figure(draw_arena(arena), f"{target}: arena over time", words, wide=True))
     if contents.cost is not None:
         words = "Each method compiled from the same backbone by the same compiler."
         parts.append(tag("h3", "What each method costs"))

@@ -26,7 +26,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """look: classes of the style sheet. band: [x, low, high], an interval around the points."""
+    """look: classes of the style sheet. band: [x, low, high], an interval around the points. dots:
+    on every point; marks: points that have one even so."""
 
     name: str
     look: str
@@ -34,6 +35,7 @@ class Line:
     tip: str
     band: Sequence[tuple[float, float, float]] = ()
     dots: bool = False
+    marks: Sequence[Point] = ()
 
 
 def plot(
@@ -52,10 +54,10 @@ def plot(
     for line in lines:
         d = path(placed(line.points))
         drawn = [tag("path", d=d, class_="line")]
-        if line.dots:
-            drawn += [
-                tag("circle", cx=cx, cy=cy, r=3.2, class_="dot") for cx, cy in placed(line.points)
-            ]
+        drawn += [
+            tag("circle", cx=cx, cy=cy, r=3.2, class_="dot")
+            for cx, cy in placed(line.points if line.dots else line.marks)
+        ]
         # Easier to point at than a thin line.
         drawn.append(tag("path", d=d, class_="hit"))
         look = f"series {line.look}"

@@ -1,0 +1,1 @@
+"""What many devices say about their inputs: records read, merged, compared."""
