@@ -13,6 +13,7 @@
 #include "port.h"
 #include "request.h"
 #include "settings.h"
+#include "telemetry.h"
 #include "text.h"
 
 #define SILENCE_S 1u /* after which half a frame or line is dropped */
@@ -54,6 +55,7 @@ void app_boot(void)
     app_settings_init();
     app_stream_end();
     app_evidence_forget();
+    app_telemetry_start();
     app_request_init();
     app_parser_init(&parser, app_arena, CAPACITY);
     app_text_drop(&text);

@@ -22,6 +22,7 @@ enum app_type {
     APP_RESTART = 0x0A,
     APP_ALARM = 0x0B,
     APP_EVIDENCE_READ = 0x0C,
+    APP_TELEMETRY = 0x0D,
     APP_FAULT = 0x7E, /* unasked */
     APP_REPLY = 0x80, /* set in the type of an answer */
     APP_ERROR = 0xFF

@@ -11,6 +11,7 @@
 #include "inference.h"
 #include "port.h"
 #include "settings.h"
+#include "telemetry.h"
 
 #define FLAG_EMULATOR 1u
 #define FLAG_HEADS 2u
@@ -24,11 +25,14 @@
 #define HELLO_BYTES (56 + sizeof PORT_TARGET_NAME - 1)
 #define PROFILE_BYTES (32 + sizeof(struct app_stream) + 4 * SNAP_MODEL_TAPS + SNAP_MODEL_CLASSES + 4 * SNAP_MODEL_STEPS)
 #define KEPT_BYTES (APP_EVIDENCE > 0 ? 28 + SNAP_MODEL_INPUT_BYTES : 8)
+#define MONITOR_BYTES LARGER(KEPT_BYTES, SNAPUQ_TELEMETRY_BYTES)
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
-#define ANSWER_BYTES LARGER(HELLO_BYTES, LARGER(PROFILE_BYTES, KEPT_BYTES))
+#define ANSWER_BYTES LARGER(HELLO_BYTES, LARGER(PROFILE_BYTES, MONITOR_BYTES))
 #define ALARM_CLEAR 1u
 #define ALARM_LEARN 2u
 #define FORGET UINT32_MAX
+#define TELEMETRY_NEXT 1u
+#define ASKED_BYTES 16u /* of TELEMETRY */
 
 _Static_assert(ANSWER_BYTES <= APP_PAYLOAD_LIMIT, "an answer has to fit one frame");
 _Static_assert(sizeof SNAP_MODEL_ID == 16 + 1, "the model's name is 16 hex digits");
@@ -115,6 +119,7 @@ static enum app_error infer(void)
     const uint64_t count = app_inference(&result, 0);
     app_stream_take(&result);
     app_evidence_take(&result, app_stream_state()->alarm.frames);
+    app_telemetry_take(&result, &app_stream_state()->alarm);
     put_result(count);
     return APP_OK;
 }
@@ -203,6 +208,22 @@ static void evidence(void)
     }
 }
 
+/* What to do | seconds since 1970 | number of the device, low and high. */
+static enum app_error telemetry(void)
+{
+    const uint32_t action = number_at(app_arena), now = number_at(app_arena + 4);
+    const uint64_t device = (uint64_t)number_at(app_arena + 12) << 32 | number_at(app_arena + 8);
+    if (action > TELEMETRY_NEXT) {
+        return APP_ERROR_ACTION;
+    }
+    uint8_t record[SNAPUQ_TELEMETRY_BYTES];
+    app_frame_put_bytes(&answer, record, app_telemetry_record(now, device, record));
+    if (action == TELEMETRY_NEXT) {
+        app_telemetry_next();
+    }
+    return APP_OK;
+}
+
 static enum app_error baud(void)
 {
     const uint32_t rate = number_at(app_arena);
@@ -221,6 +242,7 @@ static enum app_error check_length(uint8_t type, uint32_t length)
     case APP_BAUD:
     case APP_ALARM:
     case APP_EVIDENCE_READ: expected = 4; break;
+    case APP_TELEMETRY: expected = ASKED_BYTES; break;
     default: break;
     }
     return length == expected ? APP_OK : APP_ERROR_WRONG_LENGTH;
@@ -243,6 +265,7 @@ static enum app_error carry_out(uint8_t type, uint32_t length)
     case APP_BAUD: return baud();
     case APP_ALARM: return alarm();
     case APP_EVIDENCE_READ: evidence(); return APP_OK;
+    case APP_TELEMETRY: return telemetry();
     default: return APP_OK; /* RESTART: when it has been answered */
     }
 }
@@ -263,7 +286,7 @@ void app_request(const struct app_parser *request)
     }
     enum app_error error = APP_ERROR_UNKNOWN_TYPE;
     app_frame_begin(&answer, answer_bytes, APP_REPLY | type, request->sequence);
-    if (type >= APP_HELLO && type <= APP_EVIDENCE_READ) {
+    if (type >= APP_HELLO && type <= APP_TELEMETRY) {
         error = check_length(type, request->length);
     }
     if (error == APP_OK) {

@@ -183,6 +183,21 @@ int32_t snap_alarm_step_with(const struct snap_model_settings *settings,
     return snapuq_alarm_step(&alarm, state, result->uncertainty_q16, result->uncertainty_q16);
 }
 
+int32_t snap_telemetry_add(struct snapuq_telemetry *telemetry,
+                           const struct snap_model_result *result,
+                           const struct snapuq_alarm_state *alarm)
+{
+    return snapuq_telemetry_add(telemetry, result->uncertainty_q16, result->abstain,
+                                result->foreign_q16, result->foreign, alarm);
+}
+
+void snap_telemetry_record_with(const struct snap_model_settings *settings,
+                                const struct snapuq_telemetry *telemetry, uint64_t device,
+                                uint8_t *record)
+{
+    snapuq_telemetry_record(telemetry, settings->model_id, settings->check, device, record);
+}
+
 int32_t snap_evidence_offer_with(const struct snap_model_settings *settings,
                                  struct snapuq_evidence *evidence,
                                  const struct snap_model_result *result, uint32_t frame)

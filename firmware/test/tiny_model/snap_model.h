@@ -77,6 +77,12 @@ void snap_alarm_clear_with(const struct snap_model_settings *settings,
                            struct snapuq_alarm_state *state);
 void snap_alarm_baseline_with(const struct snap_model_settings *settings,
                               struct snapuq_alarm_state *state);
+int32_t snap_telemetry_add(struct snapuq_telemetry *telemetry,
+                           const struct snap_model_result *result,
+                           const struct snapuq_alarm_state *alarm);
+void snap_telemetry_record_with(const struct snap_model_settings *settings,
+                                const struct snapuq_telemetry *telemetry, uint64_t device,
+                                uint8_t *record);
 int32_t snap_evidence_offer_with(const struct snap_model_settings *settings,
                                  struct snapuq_evidence *evidence,
                                  const struct snap_model_result *result, uint32_t frame);

@@ -138,6 +138,11 @@ class Client:
         answer = self.request(Type.EVIDENCE, messages.pack_word(index))
         return self._unpack(lambda p: messages.parse_evidence(p, hello), answer)
 
+    def telemetry(self, take: bool, now_s: int = 0, device: int = 0) -> bytes:
+        """The record of the stream so far (SPEC 4), none from an image without monitor. take: the
+        next one begins. now_s: seconds since 1970, 0: nobody knows; device: a number for it."""
+        return self.request(Type.TELEMETRY, messages.pack_telemetry(take, now_s, device))
+
     def profile(self, data: bytes) -> Profile:
         """An input beside the stream, with the count of every step."""
         hello = self._checked(data)

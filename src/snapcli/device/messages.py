@@ -15,6 +15,7 @@ _BUDGET = struct.Struct("<ii")
 _WATCH = struct.Struct("<iiIIIHHBB32s2x")
 _STATE_BYTES = _BUDGET.size + _WATCH.size
 _KEPT = struct.Struct("<IIIIi")
+_ASKED = struct.Struct("<IIQ")
 _FAULT = struct.Struct("<7I")
 _WORD = struct.Struct("<I")
 _UNITS = ("instructions", "cycles", "nanoseconds")
@@ -36,6 +37,7 @@ class Type(IntEnum):
     RESTART = 0x0A
     ALARM = 0x0B
     EVIDENCE = 0x0C
+    TELEMETRY = 0x0D
     FAULT = 0x7E
     ERROR = 0xFF
 
@@ -345,6 +347,10 @@ def parse_state(payload: bytes) -> StreamState:
     rate, threshold = _BUDGET.unpack_from(payload)
     watch = Watch(*_WATCH.unpack_from(payload, _BUDGET.size))
     return StreamState(rate, threshold, replace(watch, on=bool(watch.on)))
+
+
+def pack_telemetry(take: bool, now_s: int, device: int) -> bytes:
+    return _ASKED.pack(take, now_s, device)
 
 
 def pack_state(state: StreamState | None) -> bytes:

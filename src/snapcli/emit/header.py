@@ -52,6 +52,16 @@ EVIDENCE_OFFER = (
     "                                 struct snapuq_evidence *evidence,\n"
     "                                 const struct snap_model_result *result, uint32_t frame)"
 )
+TELEMETRY_ADD = (
+    "int32_t snap_telemetry_add(struct snapuq_telemetry *telemetry,\n"
+    "                           const struct snap_model_result *result,\n"
+    "                           const struct snapuq_alarm_state *alarm)"
+)
+TELEMETRY_RECORD = (
+    f"void snap_telemetry_record_with({_SETTINGS},\n"
+    "                                const struct snapuq_telemetry *telemetry, uint64_t device,\n"
+    "                                uint8_t *record)"
+)
 _RESULT = """struct snap_model_result {
     int32_t predicted;
     uint32_t score_q16;       /* S */
@@ -93,6 +103,14 @@ struct snapuq_alarm_state;
 struct snapuq_evidence;
 {EVIDENCE_OFFER};
 
+/* What a stream was like, as a record that snap fleet merges (see snapuq.h). Counts a result, after
+ * its step of the alarm: 1 once the record is full. */
+struct snapuq_telemetry;
+{TELEMETRY_ADD};
+
+/* The record, [SNAPUQ_TELEMETRY_BYTES]; device: the caller's number, 0 for none. */
+{TELEMETRY_RECORD};
+
 /* With the settings that this model was exported with. */
 static inline void snap_alarm_start({_STATE})
 {{
@@ -125,6 +143,12 @@ static inline int32_t snap_evidence_offer(struct snapuq_evidence *evidence,
                                           const struct snap_model_result *result, uint32_t frame)
 {{
     return snap_evidence_offer_with(&snap_model_settings, evidence, result, frame);
+}}
+
+static inline void snap_telemetry_record(const struct snapuq_telemetry *telemetry,
+                                         uint64_t device, uint8_t *record)
+{{
+    snap_telemetry_record_with(&snap_model_settings, telemetry, device, record);
 }}"""
 # Behind the last step of the program, with a monitor.
 CLOSING = {"class": "classifier", "map": "map"}

@@ -11,6 +11,8 @@ from snapcli.emit.header import (
     FIT,
     SETTINGS,
     START,
+    TELEMETRY_ADD,
+    TELEMETRY_RECORD,
 )
 from snapcli.emit.names import LOG2
 from snapcli.emit.text import GENERATED, c_literal, c_type_of, wrap
@@ -217,5 +219,16 @@ static uint32_t watched_q16(const struct snap_model_settings *settings,
         .predicted = result->predicted,
     }};
     return snapuq_evidence_offer(evidence, &offered);
+}}
+
+{TELEMETRY_ADD}
+{{
+    return snapuq_telemetry_add(telemetry, result->uncertainty_q16, result->abstain,
+                                result->foreign_q16, result->foreign, alarm);
+}}
+
+{TELEMETRY_RECORD}
+{{
+    snapuq_telemetry_record(telemetry, settings->model_id, settings->check, device, record);
 }}
 """

@@ -207,6 +207,35 @@ def test_the_inputs_with_the_largest_values_are_kept(tmp_path):
         assert kept_of(console, about, 2**32 - 1) == Evidence(3, 0, None)
 
 
+def record_of(console: Console, action: int, now_s: int, device: int) -> np.void:
+    asked = struct.pack("<IIQ", action, now_s, device)
+    return np.frombuffer(console.ask(Type.TELEMETRY, asked).payload, fx.TELEMETRY)[0]
+
+
+def test_telemetry_tells_what_the_stream_was_like(console):
+    device, now_s, data = 0x1122334455667788, 1_800_000_000, inputs(30)
+    start(console)
+    for x in data:
+        console.ask(Type.INFER, x)
+        console.ask(Type.PROFILE, bytes(INPUT_BYTES))  # no part of the stream
+    record = record_of(console, 1, now_s, device)
+    content = record.tobytes()
+    assert zlib.crc32(content[:-4]) == record["crc"]
+    assert (record["device"], record["settings_check"]) == (device, OWN.check)
+    assert content[8:16] == bytes.fromhex(MODEL_ID)
+    assert now_s - 60 < record["time"] <= now_s
+    answers = [expected(x) for x in data]
+    assert record["frames"] == len(data)
+    assert record["uncertainty_sum_q16"] == sum(a.uncertainty_q16 for a in answers)
+    assert record["foreign"] == sum(a.foreign for a in answers)
+    bins = np.bincount([a.foreign_q16 >> 12 for a in answers], minlength=16)
+    assert record["foreign_bins"].tolist() == bins.tolist()
+    assert record["right_q24"] == watched(data)[-1].right_q24
+    after = record_of(console, 0, 0, 0)
+    assert (after["frames"], after["sequence"], after["time"]) == (0, 1, 0)
+    assert_refused(console, Type.TELEMETRY, struct.pack("<IIQ", 2, 0, 0), ErrorCode.UNKNOWN_ACTION)
+
+
 def test_without_room_nothing_is_kept(console):
     about = hello(console)
     start(console)
@@ -242,7 +271,7 @@ def test_stack_and_check(console):
 
 
 def test_unknown_types(console):
-    for kind in (0x00, 0x0D, 0x7E, 0x81, 0xFE, 0xFF):
+    for kind in (0x00, 0x0E, 0x7E, 0x81, 0xFE, 0xFF):
         assert_refused(console, kind, b"", ErrorCode.UNKNOWN_TYPE)
 
 
@@ -254,6 +283,7 @@ def test_unknown_types(console):
         *((kind, 1) for kind in (Type.HELLO, Type.STACK, Type.SELFTEST, Type.CHECK)),
         *((Type.START, n) for n in (1, 8, 67, 69)),
         *((kind, n) for kind in (Type.BAUD, Type.ALARM, Type.EVIDENCE) for n in (0, 3, 5)),
+        *((Type.TELEMETRY, n) for n in (0, 15, 17)),
         (Type.RESTART, 1),
     ],
 )
@@ -319,6 +349,7 @@ def test_a_build_without_heads(baseline):
         assert (*numbers, result.surprisal_q16) == (False, 0, 0, 0, ())
         assert (result.foreign, result.foreign_q16, result.watch) == (False, 0, NO_WATCH)
         assert parse_evidence(console.ask(Type.EVIDENCE, bytes(4)).payload, about).capacity == 0
+        assert console.ask(Type.TELEMETRY, bytes(16)).payload == b""
         assert_refused(console, Type.SETTINGS, OTHER.pack(), ErrorCode.WRONG_SETTINGS)
         assert struct.unpack("<II", console.ask(Type.SELFTEST).payload) == (3, 2)
 

@@ -15,7 +15,7 @@ from snapcli.device import Inference, Watch
 FIRMWARE = toolchain.firmware_dir()
 FOLDER = FIRMWARE / "test" / "tiny_model"
 _KERNELS = ("budget_q24", "score_q16", "probability_q16", "exp_q16", "argmax_s8", "mark")
-_KERNELS += ("alarm", "evidence", "ln_q16")
+_KERNELS += ("alarm", "crc32", "evidence", "ln_q16", "telemetry")
 
 MODEL_ID = "0123456789abcdef"
 INPUT_BYTES, ARENA_BYTES, CLASSES, TAPS, STEPS = 16, 64, 10, 2, 4
