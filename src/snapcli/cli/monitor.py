@@ -20,7 +20,7 @@ EXAMPLES = (
     "snap monitor",
     "snap monitor --port /dev/ttyACM0 --record watched.jsonl",
     "snap monitor --source test --frames 200",
-    "snap monitor --port /dev/ttyACM0 --collect kept/",
+    "snap monitor --port /dev/ttyACM0 --frames 0 --collect kept/ --device 17",
 )
 _PICTURE_S, _LINE_S = 0.1, 1.0
 
@@ -36,7 +36,9 @@ def monitor(
     source: Annotated[
         str, typer.Option(help="What the device is fed: stream, or test (clean test examples).")
     ] = "stream",
-    frames: Annotated[int | None, typer.Option(min=1, help="Stop after this many frames.")] = None,
+    frames: Annotated[
+        int | None, typer.Option(min=0, help="Stop after this many frames; 0 feeds none.")
+    ] = None,
     record: Annotated[
         Path | None,
         typer.Option(dir_okay=False, help="A new file: a line of JSON for each frame."),
@@ -45,10 +47,14 @@ def monitor(
         Path | None,
         typer.Option(
             file_okay=False,
-            help="A folder for the inputs that the device has kept, to be labelled; its image is "
-            "built with room for some: snap flash --evidence 8.",
+            help="A folder for what the device has kept: its telemetry record (snap fleet), and "
+            "the most surprising inputs, to be labelled, if its image has room for some "
+            "(snap flash --evidence 8).",
         ),
     ] = None,
+    device: Annotated[
+        int, typer.Option(min=0, max=2**64 - 1, help="A number for the device, in the record.")
+    ] = 0,
     allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
@@ -61,25 +67,26 @@ def monitor(
 
     chosen = opened(run, runs_dir, allow_code=allow_code)
     # Ctrl-C is how this ends, also where it comes before the first frame.
-    view, kept = None, 0
-    keeps = collect is not None
+    view, kept = None, None
     with (
         suppress(KeyboardInterrupt),
         recording(record) as recorder,
-        watch(chosen, target, port, source, frames, keeps) as watched,
+        watch(chosen, target, port, source, frames) as watched,
     ):
         view = View(watched)
         with suppress(KeyboardInterrupt):
             _show(view, watched, recorder)
         if collect is not None:
-            kept = watched.collect(collect)
+            kept = watched.collect(collect, device)
     if view and view.frames:
         shares = [percent(count / view.frames) for count in (view.abstained, view.foreign)]
         told = f"{shares[0]} abstained, {shares[1]} called foreign{view.alarms()}"
         stored = f" Recorded in {record}." if record else ""
         console.say(f"{plural(view.frames, 'frame')}, {told}.{stored}")
-    if collect is not None:
-        console.say(f"{plural(kept, 'input')} that the device had kept: {collect}")
+    if kept:
+        told = f"{plural(kept.inputs, 'input')} that the device had kept"
+        none = "the image has no room for inputs (snap flash --evidence 8)"
+        console.say(f"In {collect}: a telemetry record; {told if kept.capacity else none}.")
 
 
 def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:

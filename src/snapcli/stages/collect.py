@@ -1,6 +1,8 @@
-"""The inputs that a device has kept -> a folder in which somebody labels them."""
+"""What a device has kept -> a folder: inputs that somebody labels, and its telemetry record."""
 
 import csv
+import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,48 +10,61 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from snapcli import fixedpoint as fx
 from snapcli.device import Client, Kept
-from snapcli.errors import CheckError
 from snapcli.graph.graph import Tensor
 from snapcli.runs import disk_errors, whole_file
 
-LIST = "kept.csv"
+LIST, RECORDS = "kept.csv", "telemetry.snpt"
 _COLUMNS = ("file", "frame", "U", "F", "predicted", "label")
 _COLOURS = (1, 3)
 _Q16 = 2**16
 
 
-def check_room(client: Client, remedy: str) -> None:
-    """remedy: the command that builds the image."""
-    if not client.evidence(0).capacity:
-        raise CheckError(
-            "the image in the device keeps no inputs",
-            f"Build it with room for some: {remedy} --evidence 8",
-        )
+@dataclass(frozen=True)
+class Collected:
+    """inputs: how many there were; capacity: how many the image keeps."""
+
+    inputs: int
+    capacity: int
 
 
-def collect(client: Client, folder: Path, tensor: Tensor, class_names: tuple[str, ...]) -> int:
-    """How many there were. Each becomes an .npy of what the model was given (int8), an image a
-    picture as well, and a line of kept.csv whose label is to be filled in; lines that are there
-    stay. The device keeps others from then on."""
-    count = client.evidence(0).count
-    found = [kept for i in range(count) if (kept := client.evidence(i).kept)]
+def collect(
+    client: Client, folder: Path, tensor: Tensor, class_names: tuple[str, ...], device: int
+) -> Collected:
+    """Each input becomes an .npy of what the model was given (int8), an image a picture as well,
+    and a line of kept.csv whose label is to be filled in. What is in the folder stays. The device
+    keeps other inputs, and begins another record, from then on. device: its number."""
+    first = client.evidence(0)
+    found = [kept for i in range(first.count) if (kept := client.evidence(i).kept)]
+    record = client.telemetry(take=False, now_s=int(time.time()), device=device)
     with disk_errors(folder, "--collect"):
         folder.mkdir(parents=True, exist_ok=True)
-        rows = _rows(folder / LIST)
-        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
-        for kept in sorted(found, key=lambda k: -k.value_q16):
-            stem = f"{stamp}-frame-{kept.frame}"
-            x = np.frombuffer(kept.data, np.int8).reshape(tensor.shape)
-            _write(folder / stem, x)
-            rows.append(_row(f"{stem}.npy", kept, class_names))
-        with (
-            whole_file(folder / LIST) as partial,
-            partial.open("w", newline="", encoding="utf-8") as f,
-        ):
-            csv.writer(f).writerows([_COLUMNS, *rows])
+        if found:
+            _add_inputs(folder, found, tensor, class_names)
+        if np.frombuffer(record, fx.TELEMETRY)["frames"].any():
+            with (folder / RECORDS).open("ab") as file:
+                file.write(record)
+    # Only what is on the disk is forgotten.
     client.forget_evidence()
-    return len(found)
+    client.telemetry(take=True)
+    return Collected(len(found), first.capacity)
+
+
+def _add_inputs(
+    folder: Path, found: list[Kept], tensor: Tensor, class_names: tuple[str, ...]
+) -> None:
+    rows = _rows(folder / LIST)
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+    for kept in sorted(found, key=lambda k: -k.value_q16):
+        stem = f"{stamp}-frame-{kept.frame}"
+        _write(folder / stem, np.frombuffer(kept.data, np.int8).reshape(tensor.shape))
+        rows.append(_row(f"{stem}.npy", kept, class_names))
+    with (
+        whole_file(folder / LIST) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
+        csv.writer(file).writerows([_COLUMNS, *rows])
 
 
 def _rows(path: Path) -> list[tuple[str, ...]]:

@@ -24,7 +24,7 @@ from snapcli.measuring.firmware import attached, built_firmware, target_at
 from snapcli.monitor.alarm import FieldAlarm
 from snapcli.origin.origin import origin_of
 from snapcli.runs import Run, disk_errors
-from snapcli.stages.collect import check_room, collect
+from snapcli.stages.collect import Collected, collect
 
 SOURCES = ("stream", "test")
 
@@ -80,9 +80,9 @@ class MonitorSession:
         """From the next frames on."""
         self.client.alarm(AlarmAction.LEARN)
 
-    def collect(self, folder: Path) -> int:
-        """How many inputs the device had kept; they are in the folder now."""
-        return collect(self.client, folder, self.fed.tensor, self.fed.class_names)
+    def collect(self, folder: Path, device: int) -> Collected:
+        """What the device had kept; it is in the folder now. device: its number."""
+        return collect(self.client, folder, self.fed.tensor, self.fed.class_names, device)
 
 
 @contextmanager
@@ -92,10 +92,8 @@ def watch(
     port: str | None = None,
     source: str = "stream",
     limit: int | None = None,
-    keeps: bool = False,
 ) -> Iterator[MonitorSession]:
-    """source: the evaluation stream, or the test examples as they are. limit: at most so many.
-    keeps: refused if the device keeps no inputs."""
+    """source: the evaluation stream, or the test examples as they are. limit: at most so many."""
     if source not in SOURCES:
         raise UsageError(f"there is no source '{source}'", f"Known: {', '.join(SOURCES)}.")
     target = target_at(run, target_name, port)
@@ -104,10 +102,8 @@ def watch(
     body, decision = firmware.monitor.body, firmware.monitor.decision
     controller, alarm = decision.controller, firmware.monitor.alarm
     fed = Feed(dataset, source, body.graph.tensors[body.graph.input])
-    frames = min(limit or len(fed), len(fed))
+    frames = len(fed) if limit is None else min(limit, len(fed))
     with attached(firmware, port) as client:
-        if keeps:
-            check_room(client, firmware.remedy)
         yield MonitorSession(
             run=run.name,
             target=target.name,
@@ -148,6 +144,8 @@ class Feed:
 
 
 def answers(client: Client, fed: Feed, frames: int) -> Iterator[MonitorFrame]:
+    if not frames:
+        return  # nor does a stream begin: what the device remembers of its own stays
     client.start()
     for number, (condition, severity, x) in zip(range(frames), fed, strict=False):
         answer = client.infer(x.tobytes())
