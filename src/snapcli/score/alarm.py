@@ -2,13 +2,23 @@
 
 A frame's evidence is ln(share of its bin in harmful dev data / in clean dev data), a log of how
 much more often it is seen when accuracy has dropped. Less its offset, ln of what it earns on
-average on clean frames, exp(evidence) is a fair bet against "all is well" (its mean is at most 1),
-which is what Ville's inequality needs.
+average on clean frames, exp(evidence) is a fair bet against "all is well": its mean is at most 1.
+
+What a sum promises (betting): where frames are drawn independently and every bet is fair,
+M = max(M, 1) * bet is an e-detector, never above the sum over all starts of what was won since,
+whose mean after t frames is at most t. So the first M >= m takes m frames or more on average
+(Shin, Ramdas and Rinaldo, E-detectors, 2024). Bets are fair where clean frames of the field fall
+into the bins as those did that the offset was taken from, dev's or those of a device's own
+baseline; what so few frames leave open is added to it, as sure as SURE.
+
+Frames that follow each other tell less. A block is how many tell as much as one; frames are then
+taken for runs of so many that are all the same. The sum of a run is a block times the evidence of
+one frame, so thresholds are those of independent frames, as many fewer and a block times as high.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +49,15 @@ _LARGEST = 7.0  # nats
 _BASELINES, _QUANTILES = 500, 7
 # A baseline may leave so little evidence that a harmful shift takes this many frames.
 _PATIENCE = 200
-# The statistic of a mean or a window falls half the way to its usual place before an alarm ends.
+# The statistic of a mean or a window falls half the way to its usual place before an alarm ends,
+# and no alarm begins before it has come half the way from there to where harmful data are as
+# likely as harmless: with few false alarms asked for, every harmless shift would sound.
 _HALF = 0.5
+# A mean is held against the mean of a device's own frames. Of evidence that is so small, ln of the
+# mean of exp, which is what a device takes from its baseline, is just that.
+_FINE = 16
+# Blocks that are longer leave a memory of 64 frames with less than one.
+BLOCK_MOST = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +92,20 @@ class Gains:
         most = earned + sure + math.sqrt(sure * sure + 2 * earned * sure)
         return top + math.log(most / examples)
 
-    def offsets(self, shares: Array, baseline: int, sure: float) -> Array:
-        """Those that baselines of so many frames come to, at quantiles of their distribution:
-        what one baseline happens to hold makes its alarm keener or duller for good."""
-        drawn = np.random.default_rng(0).multinomial(baseline, shares, _BASELINES) / baseline
-        found = [self.offset(row, baseline, sure) for row in drawn]
-        return np.quantile(found, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    def offsets(self, shares: Array, baseline: int, block: int, sure: float) -> Array:
+        """Those that many baselines of so many frames come to: what one of them happens to hold
+        makes its alarm keener or duller for good."""
+        runs = max(baseline // block, 1)
+        drawn = np.random.default_rng(0).multinomial(runs, shares, _BASELINES) / runs
+        return np.array([self.offset(row, baseline, sure) for row in drawn])
 
 
 @dataclass(frozen=True, eq=False)
 class FittedAlarm:
     """expected: frames until a false alarm, on average, if clean frames are like clean dev data;
     at_least: the same as sure as SURE, from the number of examples alone (betting: from the
-    offset, which is that sure). All in frames that are drawn independently."""
+    offset, which is that sure). growth: nats that a frame of a harmful shift earns; blind: share
+    of clean baselines after which the alarm sounds at once."""
 
     detector: str
     device: fx.Alarm
@@ -95,12 +113,18 @@ class FittedAlarm:
     expected: float
     at_least: float
     growth: float
+    blind: float
+
+    @property
+    def threshold(self) -> float:
+        """Nats; of a mean or a window: on average over its frames, above a device's own."""
+        each = self.device.threshold_q16 / ONE_Q16
+        return each if self.detector in (BETTING, CUSUM) else each * _FINE / _MEMORY
 
 
-def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Gains:
-    """block: frames that tell as much as one, because they follow each other. The largest gain is
-    the one with most evidence in harmful data after the offset: rare bins earn much, and cost much
-    when few examples say how rare they are."""
+def fit_gains(scores: ShiftScores, sure: float, baseline: int) -> Gains:
+    """The largest gain is the one with most evidence in harmful data after the offset: rare bins
+    earn much, and cost much when few examples say how rare they are."""
     edges = _edges(scores)
     clean = np.bincount(_bins(edges, scores.clean), minlength=len(edges) + 1)
     harmful = _mean_shares(edges, scores.harmful)
@@ -112,7 +136,7 @@ def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Ga
     examples = baseline or int(clean.sum())
 
     def capped(cap: float) -> Gains:
-        return Gains(edges, np.minimum(nats, cap) / block, clean, harmful)
+        return Gains(edges, np.minimum(nats, cap), clean, harmful)
 
     def growth(gains: Gains) -> float:
         offset = gains.offset(gains.shares, examples, sure)
@@ -125,23 +149,37 @@ def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Ga
 def fit_alarm(
     detector: str, scores: ShiftScores, frames: float, block: int, baseline: int
 ) -> FittedAlarm:
-    """frames: between false alarms, on average, of a stream without a shift."""
-    sure = _LN_DOUBT if detector == BETTING else 0.0
-    gains = fit_gains(scores, block, sure, baseline)
-    shares, examples = gains.shares, int(gains.clean.sum())
-    offset = gains.offset(shares, examples, sure)
-    usual = _MEMORY * (float(shares @ gains.nats) - offset)
-    silent = _silence(detector, gains, shares, offset, baseline)
+    """frames: between false alarms, on average, of a stream without a shift; block: frames that
+    tell as much as one, 1 to BLOCK_MOST; baseline: frames by which a device sets its own offset,
+    0: it keeps that of dev data, whose examples are drawn independently."""
+    summed = detector in (BETTING, CUSUM)
+    sure = _LN_DOUBT * (block if baseline else 1) if detector == BETTING else 0.0
+    gains = fit_gains(scores, sure, baseline)
+    if not summed:
+        gains = replace(gains, nats=gains.nats / _FINE)
+    shares = gains.shares
+    offset = gains.offset(shares, baseline or int(gains.clean.sum()), sure)
+    usual, even = _MEMORY * (float(shares @ gains.nats) - offset), -_MEMORY * offset
+
+    def baselines(clean: Array) -> Array:
+        return gains.offsets(clean, baseline, block, sure) if baseline else np.array([offset])
+
+    def silence(clean: Array) -> run_length.RunLength:
+        return _silence(detector, gains.nats, clean, baselines(clean), block)
+
+    silent = silence(shares)
     if detector == BETTING:
-        threshold = math.log(frames)
+        threshold = block * math.log(max(frames / block, 2.0))
     elif detector == CUSUM:
-        threshold = run_length.threshold_for(silent, frames, 0.01, 2 * math.log(frames))
+        most = 2 * block * math.log(frames)
+        threshold = run_length.threshold_for(silent, frames, 0.01, most)
     else:
         top = _MEMORY * (float(gains.nats.max()) - offset)
         threshold = run_length.threshold_for(silent, frames, usual, top)
-    summed = detector in (BETTING, CUSUM)
+        threshold = max(threshold, usual + _HALF * (even - usual))
     pace = threshold / (_PATIENCE * block if summed else _MEMORY)
     growth = float(gains.harmful @ gains.nats)
+    limit = max(growth - pace, offset)
     device = fx.Alarm(
         detector=_ON_DEVICE[detector],
         edge_q16=_padded(gains.edges, fx.ALARM_BINS - 1),
@@ -150,40 +188,34 @@ def fit_alarm(
         clear_q16=0 if summed else _q16(threshold + _HALF * (usual - threshold)),
         start_q16=_q16(usual) if detector == EWMA else 0,
         offset_q16=_q16(offset),
-        limit_q16=_q16(max(growth - pace, offset)),
+        limit_q16=_q16(limit),
         baseline=baseline,
         confidence_q16=_q16(sure),
     )
-    worst = _silence(detector, gains, _worst_shares(gains.clean), offset, 0)
+    expected = silent(threshold)
+    doubted = silence(_worst_shares(gains.clean))
     return FittedAlarm(
         detector=detector,
         device=device,
         gains=gains,
-        expected=silent(threshold),
-        at_least=frames if detector == BETTING else worst(threshold),
+        expected=expected,
+        at_least=frames if detector == BETTING else min(expected, doubted(threshold)),
         growth=growth - offset,
+        blind=float(np.mean(baselines(shares) > limit)),
     )
 
 
-def expected_frames(fitted: FittedAlarm, values: NDArray[np.uint32]) -> float:
-    """Until a false alarm, on average, of frames drawn from these, without a baseline."""
-    gains, device = fitted.gains, fitted.device
-    shares = np.bincount(_bins(gains.edges, values), minlength=len(gains.nats)) / len(values)
-    silent = _silence(fitted.detector, gains, shares, device.offset_q16 / ONE_Q16, 0)
-    return silent(device.threshold_q16 / ONE_Q16)
-
-
 def _silence(
-    detector: str, gains: Gains, shares: Array, offset: float, baseline: int
+    detector: str, nats: Array, shares: Array, offsets: Array, block: int
 ) -> run_length.RunLength:
-    """Frames until a false alarm where clean frames have these shares; with a baseline, which
-    sets the offset, over many devices: the inverse of their mean rate."""
-    sure = _LN_DOUBT if detector == BETTING else 0.0
-    offsets = gains.offsets(shares, baseline, sure) if baseline else np.array([offset])
-    lengths = [_run_length(detector, shares, gains.nats - each) for each in offsets]
+    """Frames until a false alarm where clean frames have these shares; of many devices, whose
+    baselines came to these offsets: the inverse of their mean rate."""
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    several = np.quantile(offsets, levels) if len(offsets) > 1 else offsets
+    runs = [_run_length(detector, shares, block * (nats - each), block) for each in several]
 
     def frames(threshold: float) -> float:
-        return 1 / float(np.mean([1 / max(length(threshold), 1.0) for length in lengths]))
+        return block / float(np.mean([1 / max(length(threshold), 1.0) for length in runs]))
 
     return frames
 
@@ -204,11 +236,12 @@ def block_of(stream: NDArray[np.uint32], usual: NDArray[np.uint32]) -> int:
     return max(1, round(1 + 2 * float(correlation[1:last].sum())))
 
 
-def _run_length(detector: str, shares: Array, evidence: Array) -> run_length.RunLength:
+def _run_length(detector: str, shares: Array, evidence: Array, block: int) -> run_length.RunLength:
+    """In blocks, with the evidence of one."""
     if detector == EWMA:
-        return run_length.of_mean(shares, evidence, _MEMORY)
+        return run_length.of_mean(shares, evidence, _MEMORY / block)
     if detector == WINDOW:
-        return run_length.of_window(shares, evidence, fx.ALARM_WINDOW_FRAMES)
+        return run_length.of_window(shares, evidence, fx.ALARM_WINDOW_FRAMES // block)
     return run_length.of_sum(shares, evidence)
 
 

@@ -32,7 +32,7 @@ def of_sum(shares: Array, evidence: Array) -> RunLength:
     return frames
 
 
-def of_mean(shares: Array, evidence: Array, memory: int) -> RunLength:
+def of_mean(shares: Array, evidence: Array, memory: float) -> RunLength:
     """The statistic of a mean is its sum over about `memory` frames; it starts at its mean."""
     start = memory * float(shares @ evidence)
 
@@ -79,6 +79,8 @@ def threshold_for(run_length: RunLength, frames: float, low: float, high: float)
 def _chain(
     step: Step, shares: Array, evidence: Array, low: float, high: float, start: float
 ) -> float:
+    if start >= high:
+        return 0.0
     grid = np.linspace(low, high, _POINTS, endpoint=False)
     width = (high - low) / _POINTS
     moves = np.zeros((_POINTS, _POINTS + 2))
@@ -89,9 +91,10 @@ def _chain(
         np.add.at(moves, (rows, whole), share * (1 - (place - whole)))
         np.add.at(moves, (rows, whole + 1), share * (place - whole))
     stay = moves[:, :_POINTS]  # what goes beyond the last point is an alarm
-    frames = np.linalg.solve(np.eye(_POINTS) - stay, np.ones(_POINTS))
-    if start >= high:
-        return 0.0
+    try:
+        frames = np.linalg.solve(np.eye(_POINTS) - stay, np.ones(_POINTS))
+    except np.linalg.LinAlgError:  # there are points without a way out
+        return FOREVER
     # Beyond what double precision resolves the solution is noise, of either sign.
     settled = frames.min() > 0 and frames.max() < FOREVER
     return float(np.interp(start, grid, frames)) if settled else FOREVER
