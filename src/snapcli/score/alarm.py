@@ -26,7 +26,7 @@ from scipy.stats import beta
 
 from snapcli import fixedpoint as fx
 from snapcli.array import Array
-from snapcli.config import DETECTORS
+from snapcli.config import DETECTORS, SUMS
 from snapcli.score import run_length
 
 BETTING, CUSUM, EWMA, WINDOW = DETECTORS
@@ -49,10 +49,11 @@ _LARGEST = 7.0  # nats
 _BASELINES, _QUANTILES = 500, 7
 # A baseline may leave so little evidence that a harmful shift takes this many frames.
 _PATIENCE = 200
-# The statistic of a mean or a window falls half the way to its usual place before an alarm ends,
-# and no alarm begins before it has come half the way from there to where harmful data are as
-# likely as harmless: with few false alarms asked for, every harmless shift would sound.
-_HALF = 0.5
+# The statistic of a mean or a window falls so much of the way to its usual place before an alarm
+# ends, and comes so much of the way from there to where harmful data are as likely as harmless
+# before one begins: where errors are rare the false alarms asked for leave a threshold that every
+# harmless shift would reach.
+_BACK, _TOWARDS = 0.5, 0.6
 # A mean is held against the mean of a device's own frames. Of evidence that is so small, ln of the
 # mean of exp, which is what a device takes from its baseline, is just that.
 _FINE = 16
@@ -119,7 +120,7 @@ class FittedAlarm:
     def threshold(self) -> float:
         """Nats; of a mean or a window: on average over its frames, above a device's own."""
         each = self.device.threshold_q16 / ONE_Q16
-        return each if self.detector in (BETTING, CUSUM) else each * _FINE / _MEMORY
+        return each if self.detector in SUMS else each * _FINE / _MEMORY
 
 
 def fit_gains(scores: ShiftScores, sure: float, baseline: int) -> Gains:
@@ -152,7 +153,7 @@ def fit_alarm(
     """frames: between false alarms, on average, of a stream without a shift; block: frames that
     tell as much as one, 1 to BLOCK_MOST; baseline: frames by which a device sets its own offset,
     0: it keeps that of dev data, whose examples are drawn independently."""
-    summed = detector in (BETTING, CUSUM)
+    summed = detector in SUMS
     sure = _LN_DOUBT * (block if baseline else 1) if detector == BETTING else 0.0
     gains = fit_gains(scores, sure, baseline)
     if not summed:
@@ -176,7 +177,7 @@ def fit_alarm(
     else:
         top = _MEMORY * (float(gains.nats.max()) - offset)
         threshold = run_length.threshold_for(silent, frames, usual, top)
-        threshold = max(threshold, usual + _HALF * (even - usual))
+        threshold = max(threshold, usual + _TOWARDS * (even - usual))
     pace = threshold / (_PATIENCE * block if summed else _MEMORY)
     growth = float(gains.harmful @ gains.nats)
     limit = max(growth - pace, offset)
@@ -185,7 +186,7 @@ def fit_alarm(
         edge_q16=_padded(gains.edges, fx.ALARM_BINS - 1),
         gain_q16=_gains_q16(gains.nats),
         threshold_q16=_q16(threshold),
-        clear_q16=0 if summed else _q16(threshold + _HALF * (usual - threshold)),
+        clear_q16=0 if summed else _q16(threshold + _BACK * (usual - threshold)),
         start_q16=_q16(usual) if detector == EWMA else 0,
         offset_q16=_q16(offset),
         limit_q16=_q16(limit),
