@@ -35,7 +35,9 @@ def main() -> None:
     )
     block = block_of(_scenes(rng, CLEAN, (1, 20_000))[0], scores.clean)
     total = DEVICES * FRAMES
-    print(f"asked: one in {every:,.0f} frames; {total:,} clean frames; seed {seed}; block {block}\n")
+    print(
+        f"asked: one in {every:,.0f} frames; {total:,} clean frames; seed {seed}; block {block}\n"
+    )
     titles = ("at least, 95 % sure", "at most, of so many", "like dev", "other")
     print(f"| detector | frames | block | {' | '.join(titles)} | delay |\n|{'---|' * 8}")
     for detector in DETECTORS:

@@ -19,6 +19,7 @@ one frame, so thresholds are those of independent frames, as many fewer and a bl
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ _LN_DOUBT = -math.log(1 - SURE)
 _HARMLESS, _NORMAL = 0.5, 0.1
 _PRIOR = 0.5  # examples in each bin beside those that were seen
 _LARGEST = 7.0  # nats
-_BASELINES, _QUANTILES = 500, 7
+_BASELINES, _QUANTILES = 500, 5
 # A baseline may leave so little evidence that a harmful shift takes this many frames.
 _PATIENCE = 200
 # The statistic of a mean or a window falls so much of the way to its usual place before an alarm
@@ -88,33 +89,43 @@ class Gains:
     def offset(self, shares: Array, examples: int, sure: float) -> float:
         """ln of the most that a clean frame earns on average; sure: of the Chernoff bound, 0 for
         the mean itself. As the device does with a baseline of so many frames."""
+        return float(self._offsets(shares, examples, sure))
+
+    def _offsets(self, shares: Array, examples: int, sure: float) -> Array:
+        """shares [..., bins] -> [...]"""
         top = float(self.nats[-1])
-        earned = examples * float(shares @ np.exp(self.nats - top))
-        most = earned + sure + math.sqrt(sure * sure + 2 * earned * sure)
-        return top + math.log(most / examples)
+        earned = examples * (shares @ np.exp(self.nats - top))
+        most = earned + sure + np.sqrt(sure * sure + 2 * earned * sure)
+        return np.asarray(top + np.log(most / examples))
 
     def offsets(self, shares: Array, baseline: int, block: int, sure: float) -> Array:
         """Those that many baselines of so many frames come to: what one of them happens to hold
         makes its alarm keener or duller for good."""
         runs = max(baseline // block, 1)
         drawn = np.random.default_rng(0).multinomial(runs, shares, _BASELINES) / runs
-        return np.array([self.offset(row, baseline, sure) for row in drawn])
+        return self._offsets(drawn, baseline, sure)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedAlarm:
     """expected: frames until a false alarm, on average, if clean frames are like clean dev data;
-    at_least: the same as sure as SURE, from the number of examples alone (betting: from the
-    offset, which is that sure). growth: nats that a frame of a harmful shift earns; blind: share
+    doubted: the same for other clean data that so many examples leave possible, by the threshold
+    (betting: what was asked for, since its offset is as sure as SURE). growth: nats that a frame of a harmful shift earns; blind: share
     of clean baselines after which the alarm sounds at once."""
 
     detector: str
     device: fx.Alarm
     gains: Gains
     expected: float
-    at_least: float
+    doubted: Sequence[run_length.RunLength]
     growth: float
     blind: float
+
+    @cached_property
+    def at_least(self) -> float:
+        """Frames until a false alarm, on average, as sure as SURE."""
+        threshold = self.device.threshold_q16 / ONE_Q16
+        return min(self.expected, *(length(threshold) for length in self.doubted))
 
     @property
     def threshold(self) -> float:
@@ -193,14 +204,20 @@ def fit_alarm(
         baseline=baseline,
         confidence_q16=_q16(sure),
     )
-    expected = silent(threshold)
-    doubted = silence(_worst_shares(gains.clean))
+    doubted: list[run_length.RunLength]
+    if detector == BETTING:
+        doubted = [lambda _: frames]
+    elif baseline:
+        doubted = [silence(each) for each in _redrawn(gains.clean)]
+    else:
+        # Heavier tails sound more often; a baseline would see them first.
+        doubted = [silence(_worst_shares(gains.clean))]
     return FittedAlarm(
         detector=detector,
         device=device,
         gains=gains,
-        expected=expected,
-        at_least=frames if detector == BETTING else min(expected, doubted(threshold)),
+        expected=silent(threshold),
+        doubted=doubted,
         growth=growth - offset,
         blind=float(np.mean(baselines(shares) > limit)),
     )
@@ -278,6 +295,14 @@ def _worst_shares(counts: NDArray[np.int64]) -> Array:
     tails = np.where(above < n, beta.ppf(1 - doubt, above + 1, np.maximum(n - above, 1)), 1.0)
     tails = np.concatenate([[1.0], np.minimum.accumulate(tails), [0.0]])
     return -np.diff(tails)
+
+
+def _redrawn(counts: NDArray[np.int64]) -> list[Array]:
+    """Shares that as many examples may have shown as well; the least that any of them gives is a
+    bound that is about as sure as SURE."""
+    n, drawn = int(counts.sum()), round(1 / (1 - SURE)) - 1
+    rng = np.random.default_rng(0)
+    return [_smoothed(rng.multinomial(n, _smoothed(counts))) for _ in range(drawn)]
 
 
 def _padded(edges: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
