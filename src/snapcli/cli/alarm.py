@@ -1,5 +1,6 @@
 """snap alarm"""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,10 @@ from snapcli.cli.flags import Given, takes
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.cli.render import figure, percent, ranged, signed
-from snapcli.config import AlarmOptions, override
+from snapcli.config import SUMS, AlarmOptions, override
 
 if TYPE_CHECKING:
-    from snapcli.results.alarm import AlarmReport, Group, StreamFound
+    from snapcli.results.alarm import AlarmReport, Group, ShiftFound, StreamFound
 
 EXAMPLES = (
     "snap alarm",
@@ -28,6 +29,8 @@ _KINDS = {
     "foreign": "foreign inputs",
 }
 _WORST = 5
+# Silences that are so many times as long as asked for are told as longer than that.
+_RARE = 1000
 
 
 @takes(AlarmOptions)
@@ -58,19 +61,19 @@ def alarm(
 
 
 def show(report: "AlarmReport") -> None:
-    silence, block = report.silence, report.block
+    silence = report.silence
     rows = [
-        ("detector", f"{report.detector} on {report.signal}. {report.reason}"),
-        ("threshold", f"{report.threshold:.2f} nats of evidence"),
+        ("detector", f"{report.detector} on {report.signal}"),
+        ("threshold", _threshold(report)),
         ("baseline", _baseline(report)),
         *(
-            [("frames that depend", f"{block} tell as much as one; evidence counts 1/{block}")]
+            [("dependent frames", f"{report.block} in a row tell as much as one")]
             if report.clean_stream_frames
             else []
         ),
         ("false alarms, asked for", f"one in {_frames(silence.asked, report)}"),
         ("expected", f"one in {_frames(silence.expected, report)}"),
-        ("at least, 95 % sure", f"{_frames(silence.at_least, report)} between two"),
+        ("at least, 95 % sure", f"one in {_frames(silence.at_least, report)}"),
         (
             "on clean test frames",
             f"{silence.test_alarms} in {silence.test_frames:,}, drawn independently",
@@ -78,20 +81,24 @@ def show(report: "AlarmReport") -> None:
         ("cost", _cost(report)),
     ]
     console.pairs(f"alarm: {report.run}", rows)
+    console.say(report.reason)
     if report.enough:
         console.note(report.enough)
     console.table(
         f"Shifts of test data that begin suddenly, found within {report.watched} frames",
         ("shifts that", "how many", "found", "median", "90 %"),
-        [_group(group) for group in report.groups if group.shifts],
+        [_group(group, report.watched) for group in report.groups if group.shifts],
     )
-    console.table(
-        "Long streams",
-        ("streams", "events", "of 10 points", "found", "delay", "false per 10,000", "AUPRC"),
-        [_stream("dev", report.dev_stream), _stream("test", report.test_stream)],
-    )
-    _compared(report)
+    _by_type(report)
+    _streams(report)
+    _scenes(report)
     _estimate(report)
+
+
+def _threshold(report: "AlarmReport") -> str:
+    if report.detector in SUMS:
+        return f"{report.threshold:.2f} nats of evidence"
+    return f"{report.threshold:.2f} nats a frame above the device's own, over 64 frames"
 
 
 def _baseline(report: "AlarmReport") -> str:
@@ -101,9 +108,10 @@ def _baseline(report: "AlarmReport") -> str:
 
 
 def _frames(count: float, report: "AlarmReport") -> str:
-    rate = report.frames_per_second
-    told = f"{count:,.0f} frames" if count < 1e12 else "more than 1e12 frames"
-    return f"{told} ({_duration(count / rate)})" if rate else told
+    rate, most = report.frames_per_second, _RARE * report.silence.asked
+    told = f"{min(count, most):,.0f} frames"
+    in_time = f" ({_duration(min(count, most) / rate)})" if rate else ""
+    return f"{'more than ' if count > most else ''}{told}{in_time}"
 
 
 def _duration(seconds: float) -> str:
@@ -120,13 +128,68 @@ def _cost(report: "AlarmReport") -> str:
     return f"{state}, {report.instructions} instructions a frame"
 
 
-def _group(group: "Group") -> tuple[str, ...]:
+def _group(group: "Group", watched: int) -> tuple[str, ...]:
     return (
         _KINDS[group.name],
         str(group.shifts),
         percent(group.found),
-        f"{group.median:.0f}",
-        f"{group.slow:.0f}",
+        _delay(group.median, watched),
+        _delay(group.slow, watched),
+    )
+
+
+def _delay(frames: float, watched: int) -> str:
+    """A dash where none of them was found in time."""
+    return "-" if frames >= watched or math.isnan(frames) else f"{frames:.0f}"
+
+
+def _by_type(report: "AlarmReport") -> None:
+    """A row for each type, its severities as columns; foreign sets have none."""
+    shifts = [shift for shift in report.shifts if not shift.is_foreign]
+    by_name: dict[str, dict[int, ShiftFound]] = {}
+    for shift in shifts:
+        by_name.setdefault(shift.name, {})[shift.severity] = shift
+    severities = sorted({shift.severity for shift in shifts})
+    rows = []
+    for name, of_type in by_name.items():
+        cells = [_shift(of_type.get(severity), report.watched) for severity in severities]
+        rows.append((name, *cells))
+    console.wide_table(
+        "By type and severity: points of accuracy that it costs, median delay (share found, if "
+        "not all)",
+        ("type", *map(str, severities)),
+        rows,
+    )
+
+
+def _shift(shift: "ShiftFound | None", watched: int) -> str:
+    if shift is None:
+        return ""
+    found = "" if shift.found == 1 else f" ({100 * shift.found:.0f} %)"
+    return f"{100 * shift.drop:.0f}: {_delay(shift.median, watched)}{found}"
+
+
+def _streams(report: "AlarmReport") -> None:
+    scenes = report.scenes
+    shown = {
+        "dev": report.dev_stream,
+        "test": report.test_stream,
+        "test, as in the paper": report.paper_stream,
+        f"test, scenes of {scenes.scene}": scenes.without,
+        f"the same, block {scenes.block}": scenes.with_block,
+    }
+    console.wide_table(
+        "Long streams: events, those of 10 points that were found, delay, false alarms per 10,000 "
+        "clean frames, frames until it clears",
+        ("streams", "events", "found", "delay", "false", "clears", "AUPRC", "max-probability"),
+        [_stream(name, found) for name, found in shown.items() if found],
+    )
+    paper = report.paper_stream
+    console.say(
+        f"AUPRC: of the frames in events, {percent(paper.share)} on the paper's streams. Single "
+        f"frames have {figure(paper.single)} there, of max-probability "
+        f"{figure(paper.plain_single)}; it is ahead of the same detector on max-probability by "
+        f"{signed(paper.ahead)}."
     )
 
 
@@ -134,20 +197,25 @@ def _stream(name: str, found: "StreamFound") -> tuple[str, ...]:
     return (
         name,
         str(found.events),
-        str(found.harmful),
-        str(found.found),
-        f"{found.delay:.0f}",
+        f"{found.found} of {found.harmful}",
+        _known(found.delay),
         f"{found.false_alarms:.1f}",
+        _known(found.clears),
         ranged(found.auprc),
+        figure(found.plain),
     )
 
 
-def _compared(report: "AlarmReport") -> None:
-    test = report.test_stream
+def _known(frames: float) -> str:
+    return "-" if math.isnan(frames) else f"{frames:.0f}"
+
+
+def _scenes(report: "AlarmReport") -> None:
+    scenes = report.scenes
     console.say(
-        f"AUPRC on the test stream: single frames of {report.signal} {figure(test.single)}, of "
-        f"max-probability {figure(test.plain_single)}; the same detector on max-probability "
-        f"{figure(test.plain)}, which is behind by {signed(test.ahead)}."
+        f"Scenes: examples that stay for {scenes.scene} frames on average, made of independent "
+        "ones. The alarm above does not expect them; block: fitted anew with what a clean stream "
+        f"of them says.{f' {scenes.why}' if scenes.why else ''}"
     )
 
 

@@ -1,7 +1,14 @@
 """Options of the stages as frozen dataclasses, and the recipe that holds one of each."""
 
 # ruff: noqa: F401 - these are the names that others import from here
-from snapcli.config.alarm import AUTO_DETECTOR, DETECTORS, NO_DETECTOR, SIGNALS, AlarmOptions
+from snapcli.config.alarm import (
+    AUTO_DETECTOR,
+    DETECTORS,
+    NO_DETECTOR,
+    SIGNALS,
+    SUMS,
+    AlarmOptions,
+)
 from snapcli.config.attach import AttachOptions
 from snapcli.config.calibrate import (
     ALL_TAPS,

@@ -8,7 +8,8 @@ from snapcli.config.option import StageOptions, option
 from snapcli.errors import ConfigError
 
 AUTO_DETECTOR, NO_DETECTOR = "auto", "none"
-DETECTORS = ("betting", "cusum", "ewma", "window")
+SUMS = ("betting", "cusum")  # of all evidence since it was last against an alarm
+DETECTORS = (*SUMS, "ewma", "window")
 SIGNALS = ("U", "F", "S", "abstain")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400, "month": 30 * 86400}
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?(?:Hz|fps)", re.IGNORECASE)
@@ -22,8 +23,9 @@ class AlarmOptions(StageOptions):
 
     detector: str = option(
         AUTO_DETECTOR,
-        "How evidence adds up; betting keeps its bound whatever the frames, auto takes the one "
-        "that finds dev shifts first, none leaves the alarm out of a recipe:",
+        "How evidence adds up; betting keeps its bound with few clean examples, auto takes, of "
+        "those that find dev shifts soon, the one that tells events best, none leaves the alarm "
+        "out of a recipe:",
         one_of=(AUTO_DETECTOR, NO_DETECTOR, *DETECTORS),
     )
     on: str = option("U", "What of a frame is watched:", one_of=SIGNALS)

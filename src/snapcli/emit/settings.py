@@ -74,7 +74,7 @@ def emit_stream(monitor: Monitor) -> str:
         "settings->alarm_detector > SNAPUQ_ALARM_WINDOW",
         "settings->alarm_signal > 3u",
         "settings->alarm_baseline > 65535u",
-        "(uint32_t)settings->alarm_confidence_q16 > NATS_Q16",
+        "(uint32_t)settings->alarm_confidence_q16 > STATISTIC_Q16",
         "outside(settings->alarm_offset_q16, NATS_Q16)",
         "outside(settings->alarm_limit_q16, NATS_Q16)",
         "outside(settings->alarm_start_q16, STATISTIC_Q16)",

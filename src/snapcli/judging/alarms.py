@@ -1,7 +1,7 @@
 """How soon an alarm finds shifts, how often it cries wolf, and which detector does best on dev."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from snapcli import fixedpoint as fx
 from snapcli.array import Array, Bools
 from snapcli.config import DETECTORS
-from snapcli.judging.field_stream import FieldStreams
+from snapcli.judging.field_stream import (
+    EPISODE_FRAMES,
+    FieldStreams,
+    clean_scenes,
+    field_streams,
+    paper_streams,
+)
 from snapcli.judging.shifts import HARMFUL, HARMLESS, PLAIN, Shift, SplitFrames
 from snapcli.metrics import event_scores
 from snapcli.metrics.bootstrap import draw_blocks, interval, measured
@@ -18,13 +24,16 @@ from snapcli.results.alarm import (
     AccuracyEstimate,
     Group,
     OffAccuracy,
+    Scenes,
     ShiftFound,
     StreamFound,
     Tried,
 )
-from snapcli.score.alarm import FittedAlarm, ShiftScores, fit_alarm
+from snapcli.score.alarm import BETTING, BLOCK_MOST, FittedAlarm, ShiftScores, block_of, fit_alarm
 from snapcli.score.turns import turns
 
+# What auto asks of a detector: so many harmful shifts found, half of them within so many frames.
+_ENOUGH_FOUND, _SOON = 0.95, 25
 # A shift has to be found within so many frames.
 WATCHED = 400
 # Estimates of accuracy that are further off are told.
@@ -36,6 +45,10 @@ _NORMAL_FRAMES = 5_000
 _RECENT = 256
 _REPLICATES, _BLOCK = 200, 400
 _MANY = 0.5  # of harmless shifts
+_SCENE, _SCENE_FRAMES = 4, 20_000
+# Of the frames asked for: with fewer between false alarms that the data make sure of, they cannot
+# bear the promise out. Of clean baselines: more after which the alarm sounds at once are too many.
+_BORNE_OUT, _BLIND = 0.1, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +63,58 @@ class Asked:
         return fit_alarm(detector, scores, self.frames, self.block, self.baseline)
 
 
+def fault_of(fitted: FittedAlarm, asked: float, examples: int) -> str | None:
+    """What a promise of so many frames lacks, by so many clean dev examples. Betting needs no
+    number of them: its bound is made of what they leave open."""
+    if fitted.growth <= 0:
+        return (
+            f"Not enough data for this promise: with {examples:,} clean dev examples the detector "
+            f"{fitted.detector} would not sound in harmful shifts either."
+        )
+    if fitted.blind > _BLIND:
+        return (
+            "Not enough data for this promise: behind "
+            f"{100 * fitted.blind:.0f} % of clean baselines of {fitted.device.baseline:,} frames "
+            "the alarm would sound at once."
+        )
+    if fitted.detector == BETTING or fitted.at_least >= _BORNE_OUT * asked:
+        return None
+    return (
+        f"Not enough data for this promise: {examples:,} clean dev examples make sure of "
+        f"{fitted.at_least:,.0f} frames between false alarms, and {asked:,.0f} were asked for. "
+        "The detector betting keeps its bound with few examples."
+    )
+
+
 # ---- Which detector ---------------------------------------------------------------------
 
 
 def try_detectors(dev: SplitFrames, signal: str, asked: Asked) -> tuple[Tried, ...]:
     """Each fitted on half of the corruption types, and tried on the other half."""
-    return tuple(_tried(detector, dev, signal, asked) for detector in DETECTORS)
+    streams = paper_streams(dev, asked.baseline, seed=1)
+    labelled = _labelled(streams, dev)
+    return tuple(_tried(detector, dev, signal, asked, streams, labelled) for detector in DETECTORS)
 
 
 def first_of(tried: Sequence[Tried]) -> Tried:
-    """With the shortest mean delay, a miss counting as all frames watched; those that sound at
-    most of the harmless shifts come last."""
+    """Of those that find harmful shifts, soon, and not most of the harmless ones: the one that
+    tells events best. If there is none: the one with the shortest mean delay."""
+    good = [
+        t for t in tried if t.found >= _ENOUGH_FOUND and t.median <= _SOON and t.harmless < _MANY
+    ]
+    if good:
+        return max(good, key=lambda t: t.auprc)
     return min(tried, key=lambda t: (t.harmless >= _MANY, t.delay))
 
 
-def _tried(detector: str, dev: SplitFrames, signal: str, asked: Asked) -> Tried:
+def _tried(
+    detector: str,
+    dev: SplitFrames,
+    signal: str,
+    asked: Asked,
+    streams: FieldStreams,
+    labelled: "_Labelled",
+) -> Tried:
     names = list(dict.fromkeys(shift.name for shift in dev.shifts))
     harmful: list[Array] = []
     harmless: list[Array] = []
@@ -79,11 +129,14 @@ def _tried(detector: str, dev: SplitFrames, signal: str, asked: Asked) -> Tried:
         harmless.append(delays(fitted.device, judged, judged.harmless, signal))
     of_harmful = np.concatenate(harmful).ravel()
     of_harmless = np.concatenate([*harmless, np.empty((0, _TRIES))]).ravel()
+    _, statistic = _played(asked.fit(detector, dev.scores(signal)).device, streams, signal)
     return Tried(
         detector,
         found=_share_found(of_harmful),
+        median=float(np.median(_counted(of_harmful))),
         delay=float(np.mean(_counted(of_harmful))),
         harmless=_share_found(of_harmless) if len(of_harmless) else 0.0,
+        auprc=labelled.auprc(statistic),
     )
 
 
@@ -161,43 +214,60 @@ def _spread(delay: Array) -> tuple[float, float]:
 # ---- Long streams ---------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Events of all devices one after the other, and which frames lie in one, [frames]."""
+
+    events: tuple[Event, ...]
+    active: Bools
+
+    def auprc(self, score: NDArray[np.number]) -> float:
+        """score [devices, frames]; every frame counts the same."""
+        ones = np.ones((1, score.size))
+        return float(event_scores.frame_auprc(self.active, score.ravel(), ones)[0])
+
+
+def _labelled(streams: FieldStreams, frames: SplitFrames) -> _Labelled:
+    right = streams.right
+    length = right.shape[1]
+    band = normal_band(np.random.default_rng(2).choice(frames.clean.right, _NORMAL_FRAMES))
+    events = tuple(
+        Event(device * length + event.onset, device * length + event.offset)
+        for device, of_device in enumerate(right)
+        for event in find_events(of_device, band)
+    )
+    return _Labelled(events, event_frames(events, right.size))
+
+
 def judge_streams(
     alarm: fx.Alarm, plain: fx.Alarm, streams: FieldStreams, frames: SplitFrames, signal: str
 ) -> StreamFound:
     """plain: the same detector, fitted to max-probability."""
-    right, clean = streams.right, streams.clean
-    devices, length = right.shape
-    band = normal_band(np.random.default_rng(2).choice(frames.clean.right, _NORMAL_FRAMES))
-    events = [
-        Event(device * length + event.onset, device * length + event.offset)
-        for device in range(devices)
-        for event in find_events(right[device], band)
-    ]
-    active = event_frames(tuple(events), right.size)
+    right, clean = streams.right.ravel(), streams.clean
+    labelled = _labelled(streams, frames)
+    events, active = labelled.events, labelled.active
     on, statistic = _played(alarm, streams, signal)
     begins = on & ~np.pad(on, ((0, 0), (1, 0)))[:, :-1]
     false = begins.ravel() & clean.ravel() & ~active
-    delay = event_scores.delays(tuple(events), on.ravel())
-    accuracy = [right.ravel()[event.onset : event.offset].mean() for event in events]
+    delay = event_scores.delays(events, on.ravel())
+    accuracy = [right[event.onset : event.offset].mean() for event in events]
     harmful = np.array([frames.clean.accuracy - a >= HARMFUL for a in accuracy], bool)
-    weights = event_scores.event_weights(tuple(events), right.size)
     drawn = draw_blocks(right.size, _BLOCK, _REPLICATES, seed=0)
 
     def auprc(score: NDArray[np.number]) -> tuple[float, Array]:
-        return measured(
-            lambda rows: event_scores.frame_auprc(active, score.ravel(), rows * weights), drawn
-        )
+        return measured(lambda rows: event_scores.frame_auprc(active, score.ravel(), rows), drawn)
 
     def single(watched: str) -> float:
-        score = streams.values(watched)[:, streams.before :].ravel()
-        return float(event_scores.frame_auprc(active, score, weights[None])[0])
+        return labelled.auprc(streams.values(watched)[:, streams.before :])
 
     ours, theirs = auprc(statistic), auprc(_played(plain, streams, PLAIN)[1])
     hits = delay[harmful & ~np.isnan(delay)]
+    clears, late = _recovery(on, streams)
     return StreamFound(
         frames=right.size,
         clean_frames=int(clean.sum()),
         events=len(events),
+        share=float(active.mean()),
         harmful=int(harmful.sum()),
         found=len(hits),
         delay=float(np.median(hits)) if len(hits) else float("nan"),
@@ -207,6 +277,26 @@ def judge_streams(
         plain=theirs[0],
         plain_single=single(PLAIN),
         ahead=interval(ours[0] - theirs[0], ours[1] - theirs[1]),
+        clears=clears,
+        late=late,
+    )
+
+
+def _recovery(on: Bools, streams: FieldStreams) -> tuple[float, float]:
+    """Median frames until an alarm that is on at the end of an episode ends; share of the clean
+    frames with the alarm on, from EPISODE_FRAMES after an episode."""
+    clean = streams.clean
+    took, late = [], []
+    for device, end in streams.episode_ends:
+        again = np.flatnonzero(~clean[device, end:])
+        shown = on[device, end : end + again[0] if len(again) else None]
+        late.append(shown[EPISODE_FRAMES:])
+        if on[device, end - 1]:
+            took.append(len(shown) if shown.all() else int(np.argmin(shown)))
+    after = np.concatenate([*late, np.empty(0, bool)])
+    return (
+        float(np.median(took)) if took else float("nan"),
+        float(after.mean()) if len(after) else float("nan"),
     )
 
 
@@ -215,6 +305,28 @@ def _played(alarm: fx.Alarm, streams: FieldStreams, signal: str) -> tuple[Bools,
     state = fx.alarm_start(alarm, len(values))
     on, statistic = fx.alarm_run(alarm, state, values, np.zeros_like(values))
     return on[:, streams.before :], statistic[:, streams.before :]
+
+
+# ---- Frames that depend on each other -----------------------------------------------------------
+
+
+def judge_scenes(
+    fitted: FittedAlarm, plain: fx.Alarm, asked: Asked, splits: dict[str, SplitFrames], signal: str
+) -> Scenes:
+    """fitted, plain: as they are, for frames as asked knows them."""
+    dev, test = splits["dev"], splits["test"]
+    seen = clean_scenes(dev, _SCENE_FRAMES, _SCENE, seed=0).values(signal)
+    block = block_of(seen, dev.clean.values(signal))
+    streams = field_streams(test, asked.baseline, seed=0, scene=_SCENE)
+    without = judge_streams(fitted.device, plain, streams, test, signal)
+    anew = replace(asked, block=min(block, BLOCK_MOST))
+    slow = anew.fit(fitted.detector, dev.scores(signal))
+    why = fault_of(slow, asked.frames, len(dev.clean))
+    with_block = None
+    if slow.growth > 0:
+        other = anew.fit(fitted.detector, dev.scores(PLAIN)).device
+        with_block = judge_streams(slow.device, other, streams, test, signal)
+    return Scenes(_SCENE, block, without, with_block, why)
 
 
 # ---- Estimated accuracy ---------------------------------------------------------------------

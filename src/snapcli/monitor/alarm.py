@@ -89,7 +89,7 @@ def alarm_from_dict(values: Any) -> FieldAlarm:
         "offset_q16": (-_NATS_LIMIT, _NATS_LIMIT),
         "limit_q16": (-_NATS_LIMIT, _NATS_LIMIT),
         "baseline": (0, 65535),
-        "confidence_q16": (0, _NATS_LIMIT),
+        "confidence_q16": (0, _STATISTIC_LIMIT),
     }
     for name, (low, high) in limits.items():
         fx.check_between(name, parts[name], low, high)

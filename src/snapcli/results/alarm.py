@@ -37,15 +37,18 @@ class Group:
 
 @dataclass(frozen=True)
 class StreamFound:
-    """Long streams. events: by the accuracy over 100 frames, as in the paper; harmful: of these,
-    events that cost 10 points or more, with how many were found, and the median delay. auprc: of
-    finding the frames of all events, by the alarm's statistic; single: by the watched score of
-    each frame alone; plain, plain_single: both on max-probability; ahead: auprc less plain.
-    false_alarms: that began in clean parts, per 10,000 frames of these."""
+    """Long streams. events: by the accuracy over 100 frames, as in the paper; share: of frames
+    that lie in one; harmful: events that cost 10 points or more, with how many were found, and
+    the median delay. auprc: of finding the frames of all events, by the alarm's statistic; single:
+    by the watched score of each frame alone; plain, plain_single: both on max-probability; ahead:
+    auprc less plain. false_alarms: that began in clean parts, per 10,000 frames of these. clears:
+    median frames from the end of an episode to the end of its alarm; late: share of the clean
+    frames, from 400 after an episode's end, with the alarm on."""
 
     frames: int
     clean_frames: int
     events: int
+    share: float
     harmful: int
     found: int
     delay: float
@@ -55,6 +58,21 @@ class StreamFound:
     plain: float
     plain_single: float
     ahead: Interval
+    clears: float
+    late: float
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """Test streams in which an example stays for some frames, scene on average. block: as measured
+    on clean dev scenes; without, with_block: the alarm as it is, and fitted anew with that block;
+    why with_block is not there: None, or what the promise lacks."""
+
+    scene: int
+    block: int
+    without: StreamFound
+    with_block: StreamFound | None
+    why: str | None
 
 
 @dataclass(frozen=True)
@@ -81,12 +99,16 @@ class AccuracyEstimate:
 
 @dataclass(frozen=True)
 class Tried:
-    """A detector that auto looked at on dev data whose corruption types it was not fitted to."""
+    """A detector that auto looked at on dev data. found, median, delay (mean, a miss counting as
+    all frames watched), harmless (share of these that sound): of corruption types that it was not
+    fitted to; auprc: of events on the paper's streams."""
 
     detector: str
     found: float
+    median: float
     delay: float
     harmless: float
+    auprc: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,8 @@ class Silence:
     """Frames until a false alarm, on average. asked: as the user wants it; expected: if clean
     frames are like clean dev data; at_least: as sure as 95 %, for frames that are drawn
     independently; on_test: of clean test frames, simulated on so many of these, each stream
-    with its own baseline; test_alarms: how many came."""
+    with its own baseline; test_alarms: how many came; blind: share of clean baselines after which
+    the alarm sounds at once."""
 
     asked: float
     expected: float
@@ -103,11 +126,13 @@ class Silence:
     test_frames: int
     test_alarms: int
     clean_examples: int
+    blind: float
 
 
 @dataclass(frozen=True)
 class AlarmReport:
-    """threshold: nats. block: frames that tell as much as one that is drawn independently.
+    """threshold: nats, of a sum, or on average over the frames of a mean. block: frames that tell
+    as much as one that is drawn independently. paper_stream: as the paper has them, of test data.
     frames_per_second: None where nobody said. watched: frames that a shift had to be found in.
     enough: None, or what the promise lacks."""
 
@@ -127,6 +152,8 @@ class AlarmReport:
     shifts: tuple[ShiftFound, ...]
     dev_stream: StreamFound
     test_stream: StreamFound
+    paper_stream: StreamFound
+    scenes: Scenes
     accuracy: AccuracyEstimate | None
     tried: tuple[Tried, ...]
     state_bytes: int

@@ -2,13 +2,24 @@
 
 A frame's evidence is ln(share of its bin in harmful dev data / in clean dev data), a log of how
 much more often it is seen when accuracy has dropped. Less its offset, ln of what it earns on
-average on clean frames, exp(evidence) is a fair bet against "all is well" (its mean is at most 1),
-which is what Ville's inequality needs.
+average on clean frames, exp(evidence) is a fair bet against "all is well": its mean is at most 1.
+
+What a sum promises (betting): where frames are drawn independently and every bet is fair,
+M = max(M, 1) * bet is an e-detector, never above the sum over all starts of what was won since,
+whose mean after t frames is at most t. So the first M >= m takes m frames or more on average
+(Shin, Ramdas and Rinaldo, E-detectors, 2024). Bets are fair where clean frames of the field fall
+into the bins as those did that the offset was taken from, dev's or those of a device's own
+baseline; what so few frames leave open is added to it, as sure as SURE.
+
+Frames that follow each other tell less. A block is how many tell as much as one; frames are then
+taken for runs of so many that are all the same. The sum of a run is a block times the evidence of
+one frame, so thresholds are those of independent frames, as many fewer and a block times as high.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +27,7 @@ from scipy.stats import beta
 
 from snapcli import fixedpoint as fx
 from snapcli.array import Array
-from snapcli.config import DETECTORS
+from snapcli.config import DETECTORS, SUMS
 from snapcli.score import run_length
 
 BETTING, CUSUM, EWMA, WINDOW = DETECTORS
@@ -36,11 +47,19 @@ _LN_DOUBT = -math.log(1 - SURE)
 _HARMLESS, _NORMAL = 0.5, 0.1
 _PRIOR = 0.5  # examples in each bin beside those that were seen
 _LARGEST = 7.0  # nats
-_BASELINES, _QUANTILES = 500, 7
+_BASELINES, _QUANTILES = 500, 5
 # A baseline may leave so little evidence that a harmful shift takes this many frames.
 _PATIENCE = 200
-# The statistic of a mean or a window falls half the way to its usual place before an alarm ends.
-_HALF = 0.5
+# The statistic of a mean or a window falls so much of the way to its usual place before an alarm
+# ends, and comes so much of the way from there to where harmful data are as likely as harmless
+# before one begins: where errors are rare the false alarms asked for leave a threshold that every
+# harmless shift would reach.
+_BACK, _TOWARDS = 0.5, 0.6
+# A mean is held against the mean of a device's own frames. Of evidence that is so small, ln of the
+# mean of exp, which is what a device takes from its baseline, is just that.
+_FINE = 16
+# Blocks that are longer leave a memory of 64 frames with less than one.
+BLOCK_MOST = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,37 +89,54 @@ class Gains:
     def offset(self, shares: Array, examples: int, sure: float) -> float:
         """ln of the most that a clean frame earns on average; sure: of the Chernoff bound, 0 for
         the mean itself. As the device does with a baseline of so many frames."""
-        top = float(self.nats[-1])
-        earned = examples * float(shares @ np.exp(self.nats - top))
-        most = earned + sure + math.sqrt(sure * sure + 2 * earned * sure)
-        return top + math.log(most / examples)
+        return float(self._offsets(shares, examples, sure))
 
-    def offsets(self, shares: Array, baseline: int, sure: float) -> Array:
-        """Those that baselines of so many frames come to, at quantiles of their distribution:
-        what one baseline happens to hold makes its alarm keener or duller for good."""
-        drawn = np.random.default_rng(0).multinomial(baseline, shares, _BASELINES) / baseline
-        found = [self.offset(row, baseline, sure) for row in drawn]
-        return np.quantile(found, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    def _offsets(self, shares: Array, examples: int, sure: float) -> Array:
+        """shares [..., bins] -> [...]"""
+        top = float(self.nats[-1])
+        earned = examples * (shares @ np.exp(self.nats - top))
+        most = earned + sure + np.sqrt(sure * sure + 2 * earned * sure)
+        return np.asarray(top + np.log(most / examples))
+
+    def offsets(self, shares: Array, baseline: int, block: int, sure: float) -> Array:
+        """Those that many baselines of so many frames come to: what one of them happens to hold
+        makes its alarm keener or duller for good."""
+        runs = max(baseline // block, 1)
+        drawn = np.random.default_rng(0).multinomial(runs, shares, _BASELINES) / runs
+        return self._offsets(drawn, baseline, sure)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedAlarm:
     """expected: frames until a false alarm, on average, if clean frames are like clean dev data;
-    at_least: the same as sure as SURE, from the number of examples alone (betting: from the
-    offset, which is that sure). All in frames that are drawn independently."""
+    doubted: the same for other clean data that so many examples leave possible, by the threshold
+    (betting: what was asked for, since its offset is as sure as SURE). growth: nats that a frame of a harmful shift earns; blind: share
+    of clean baselines after which the alarm sounds at once."""
 
     detector: str
     device: fx.Alarm
     gains: Gains
     expected: float
-    at_least: float
+    doubted: Sequence[run_length.RunLength]
     growth: float
+    blind: float
+
+    @cached_property
+    def at_least(self) -> float:
+        """Frames until a false alarm, on average, as sure as SURE."""
+        threshold = self.device.threshold_q16 / ONE_Q16
+        return min(self.expected, *(length(threshold) for length in self.doubted))
+
+    @property
+    def threshold(self) -> float:
+        """Nats; of a mean or a window: on average over its frames, above a device's own."""
+        each = self.device.threshold_q16 / ONE_Q16
+        return each if self.detector in SUMS else each * _FINE / _MEMORY
 
 
-def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Gains:
-    """block: frames that tell as much as one, because they follow each other. The largest gain is
-    the one with most evidence in harmful data after the offset: rare bins earn much, and cost much
-    when few examples say how rare they are."""
+def fit_gains(scores: ShiftScores, sure: float, baseline: int) -> Gains:
+    """The largest gain is the one with most evidence in harmful data after the offset: rare bins
+    earn much, and cost much when few examples say how rare they are."""
     edges = _edges(scores)
     clean = np.bincount(_bins(edges, scores.clean), minlength=len(edges) + 1)
     harmful = _mean_shares(edges, scores.harmful)
@@ -112,7 +148,7 @@ def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Ga
     examples = baseline or int(clean.sum())
 
     def capped(cap: float) -> Gains:
-        return Gains(edges, np.minimum(nats, cap) / block, clean, harmful)
+        return Gains(edges, np.minimum(nats, cap), clean, harmful)
 
     def growth(gains: Gains) -> float:
         offset = gains.offset(gains.shares, examples, sure)
@@ -125,65 +161,79 @@ def fit_gains(scores: ShiftScores, block: int, sure: float, baseline: int) -> Ga
 def fit_alarm(
     detector: str, scores: ShiftScores, frames: float, block: int, baseline: int
 ) -> FittedAlarm:
-    """frames: between false alarms, on average, of a stream without a shift."""
-    sure = _LN_DOUBT if detector == BETTING else 0.0
-    gains = fit_gains(scores, block, sure, baseline)
-    shares, examples = gains.shares, int(gains.clean.sum())
-    offset = gains.offset(shares, examples, sure)
-    usual = _MEMORY * (float(shares @ gains.nats) - offset)
-    silent = _silence(detector, gains, shares, offset, baseline)
+    """frames: between false alarms, on average, of a stream without a shift; block: frames that
+    tell as much as one, 1 to BLOCK_MOST; baseline: frames by which a device sets its own offset,
+    0: it keeps that of dev data, whose examples are drawn independently."""
+    summed = detector in SUMS
+    sure = _LN_DOUBT * (block if baseline else 1) if detector == BETTING else 0.0
+    gains = fit_gains(scores, sure, baseline)
+    if not summed:
+        gains = replace(gains, nats=gains.nats / _FINE)
+    shares = gains.shares
+    offset = gains.offset(shares, baseline or int(gains.clean.sum()), sure)
+    usual, even = _MEMORY * (float(shares @ gains.nats) - offset), -_MEMORY * offset
+
+    def baselines(clean: Array) -> Array:
+        return gains.offsets(clean, baseline, block, sure) if baseline else np.array([offset])
+
+    def silence(clean: Array) -> run_length.RunLength:
+        return _silence(detector, gains.nats, clean, baselines(clean), block)
+
+    silent = silence(shares)
     if detector == BETTING:
-        threshold = math.log(frames)
+        threshold = block * math.log(max(frames / block, 2.0))
     elif detector == CUSUM:
-        threshold = run_length.threshold_for(silent, frames, 0.01, 2 * math.log(frames))
+        most = 2 * block * math.log(frames)
+        threshold = run_length.threshold_for(silent, frames, 0.01, most)
     else:
         top = _MEMORY * (float(gains.nats.max()) - offset)
         threshold = run_length.threshold_for(silent, frames, usual, top)
-    summed = detector in (BETTING, CUSUM)
+        threshold = max(threshold, usual + _TOWARDS * (even - usual))
     pace = threshold / (_PATIENCE * block if summed else _MEMORY)
     growth = float(gains.harmful @ gains.nats)
+    limit = max(growth - pace, offset)
     device = fx.Alarm(
         detector=_ON_DEVICE[detector],
         edge_q16=_padded(gains.edges, fx.ALARM_BINS - 1),
         gain_q16=_gains_q16(gains.nats),
         threshold_q16=_q16(threshold),
-        clear_q16=0 if summed else _q16(threshold + _HALF * (usual - threshold)),
+        clear_q16=0 if summed else _q16(threshold + _BACK * (usual - threshold)),
         start_q16=_q16(usual) if detector == EWMA else 0,
         offset_q16=_q16(offset),
-        limit_q16=_q16(max(growth - pace, offset)),
+        limit_q16=_q16(limit),
         baseline=baseline,
         confidence_q16=_q16(sure),
     )
-    worst = _silence(detector, gains, _worst_shares(gains.clean), offset, 0)
+    doubted: list[run_length.RunLength]
+    if detector == BETTING:
+        doubted = [lambda _: frames]
+    elif baseline:
+        doubted = [silence(each) for each in _redrawn(gains.clean)]
+    else:
+        # Heavier tails sound more often; a baseline would see them first.
+        doubted = [silence(_worst_shares(gains.clean))]
     return FittedAlarm(
         detector=detector,
         device=device,
         gains=gains,
         expected=silent(threshold),
-        at_least=frames if detector == BETTING else worst(threshold),
+        doubted=doubted,
         growth=growth - offset,
+        blind=float(np.mean(baselines(shares) > limit)),
     )
 
 
-def expected_frames(fitted: FittedAlarm, values: NDArray[np.uint32]) -> float:
-    """Until a false alarm, on average, of frames drawn from these, without a baseline."""
-    gains, device = fitted.gains, fitted.device
-    shares = np.bincount(_bins(gains.edges, values), minlength=len(gains.nats)) / len(values)
-    silent = _silence(fitted.detector, gains, shares, device.offset_q16 / ONE_Q16, 0)
-    return silent(device.threshold_q16 / ONE_Q16)
-
-
 def _silence(
-    detector: str, gains: Gains, shares: Array, offset: float, baseline: int
+    detector: str, nats: Array, shares: Array, offsets: Array, block: int
 ) -> run_length.RunLength:
-    """Frames until a false alarm where clean frames have these shares; with a baseline, which
-    sets the offset, over many devices: the inverse of their mean rate."""
-    sure = _LN_DOUBT if detector == BETTING else 0.0
-    offsets = gains.offsets(shares, baseline, sure) if baseline else np.array([offset])
-    lengths = [_run_length(detector, shares, gains.nats - each) for each in offsets]
+    """Frames until a false alarm where clean frames have these shares; of many devices, whose
+    baselines came to these offsets: the inverse of their mean rate."""
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    several = np.quantile(offsets, levels) if len(offsets) > 1 else offsets
+    runs = [_run_length(detector, shares, block * (nats - each), block) for each in several]
 
     def frames(threshold: float) -> float:
-        return 1 / float(np.mean([1 / max(length(threshold), 1.0) for length in lengths]))
+        return block / float(np.mean([1 / max(length(threshold), 1.0) for length in runs]))
 
     return frames
 
@@ -204,11 +254,12 @@ def block_of(stream: NDArray[np.uint32], usual: NDArray[np.uint32]) -> int:
     return max(1, round(1 + 2 * float(correlation[1:last].sum())))
 
 
-def _run_length(detector: str, shares: Array, evidence: Array) -> run_length.RunLength:
+def _run_length(detector: str, shares: Array, evidence: Array, block: int) -> run_length.RunLength:
+    """In blocks, with the evidence of one."""
     if detector == EWMA:
-        return run_length.of_mean(shares, evidence, _MEMORY)
+        return run_length.of_mean(shares, evidence, _MEMORY / block)
     if detector == WINDOW:
-        return run_length.of_window(shares, evidence, fx.ALARM_WINDOW_FRAMES)
+        return run_length.of_window(shares, evidence, fx.ALARM_WINDOW_FRAMES // block)
     return run_length.of_sum(shares, evidence)
 
 
@@ -244,6 +295,14 @@ def _worst_shares(counts: NDArray[np.int64]) -> Array:
     tails = np.where(above < n, beta.ppf(1 - doubt, above + 1, np.maximum(n - above, 1)), 1.0)
     tails = np.concatenate([[1.0], np.minimum.accumulate(tails), [0.0]])
     return -np.diff(tails)
+
+
+def _redrawn(counts: NDArray[np.int64]) -> list[Array]:
+    """Shares that as many examples may have shown as well; the least that any of them gives is a
+    bound that is about as sure as SURE."""
+    n, drawn = int(counts.sum()), round(1 / (1 - SURE)) - 1
+    rng = np.random.default_rng(0)
+    return [_smoothed(rng.multinomial(n, _smoothed(counts))) for _ in range(drawn)]
 
 
 def _padded(edges: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:

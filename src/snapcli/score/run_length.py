@@ -5,6 +5,7 @@ mean time to the threshold is the solution of a linear system (Brook and Evans, 
 ends between two points of the grid goes to both, in the shares that keep its mean.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from snapcli.array import Array
 
 FOREVER = 1e12
-_POINTS = 600
+_POINTS = 200
+_DEEP = 5.0  # deviations below its mean, where the grid of a mean begins
 _LATTICE = 256  # steps between the least and the most evidence of a frame
 Step = Callable[[Array, float], Array]
 RunLength = Callable[[float], float]
@@ -32,15 +34,17 @@ def of_sum(shares: Array, evidence: Array) -> RunLength:
     return frames
 
 
-def of_mean(shares: Array, evidence: Array, memory: int) -> RunLength:
+def of_mean(shares: Array, evidence: Array, memory: float) -> RunLength:
     """The statistic of a mean is its sum over about `memory` frames; it starts at its mean."""
-    start = memory * float(shares @ evidence)
+    mean = float(shares @ evidence)
+    start = memory * mean
+    deviation = math.sqrt(memory / 2 * float(shares @ (evidence - mean) ** 2))
+    low = max(memory * float(evidence.min()), start - _DEEP * deviation)
 
     def frames(threshold: float) -> float:
         def step(at: Array, earned: float) -> Array:
             return at - at / memory + earned
 
-        low = memory * float(evidence.min())
         return _chain(step, shares, evidence, low, threshold, start)
 
     return frames
@@ -79,6 +83,8 @@ def threshold_for(run_length: RunLength, frames: float, low: float, high: float)
 def _chain(
     step: Step, shares: Array, evidence: Array, low: float, high: float, start: float
 ) -> float:
+    if start >= high:
+        return 0.0
     grid = np.linspace(low, high, _POINTS, endpoint=False)
     width = (high - low) / _POINTS
     moves = np.zeros((_POINTS, _POINTS + 2))
@@ -86,12 +92,13 @@ def _chain(
     for share, earned in zip(shares, evidence, strict=True):
         place = np.clip((step(grid, float(earned)) - low) / width, 0, _POINTS)
         whole = np.floor(place).astype(int)
-        np.add.at(moves, (rows, whole), share * (1 - (place - whole)))
-        np.add.at(moves, (rows, whole + 1), share * (place - whole))
+        moves[rows, whole] += share * (1 - (place - whole))
+        moves[rows, whole + 1] += share * (place - whole)
     stay = moves[:, :_POINTS]  # what goes beyond the last point is an alarm
-    frames = np.linalg.solve(np.eye(_POINTS) - stay, np.ones(_POINTS))
-    if start >= high:
-        return 0.0
+    try:
+        frames = np.linalg.solve(np.eye(_POINTS) - stay, np.ones(_POINTS))
+    except np.linalg.LinAlgError:  # there are points without a way out
+        return FOREVER
     # Beyond what double precision resolves the solution is noise, of either sign.
     settled = frames.min() > 0 and frames.max() < FOREVER
     return float(np.interp(start, grid, frames)) if settled else FOREVER

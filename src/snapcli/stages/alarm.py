@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from snapcli.config import AUTO_DETECTOR, NO_DETECTOR, AlarmOptions
 from snapcli.errors import CheckError, UsageError
 from snapcli.judging.alarms import (
@@ -14,13 +17,15 @@ from snapcli.judging.alarms import (
     Asked,
     accuracy_estimate,
     clean_alarms,
+    fault_of,
     first_of,
     found,
+    judge_scenes,
     judge_streams,
     try_detectors,
 )
 from snapcli.judging.clean_stream import clean_values
-from snapcli.judging.field_stream import field_streams
+from snapcli.judging.field_stream import field_streams, paper_streams
 from snapcli.judging.shifts import HARMFUL, PLAIN, SplitFrames, split_frames
 from snapcli.monitor.alarm import ALARM_FILE, FieldAlarm, alarm_to_dict
 from snapcli.origin.origin import origin_of
@@ -28,13 +33,11 @@ from snapcli.pricing.alarm import STATE_BYTES, instructions_or_none
 from snapcli.progress import OnProgress, silent
 from snapcli.results.alarm import REPORT_FILE, AlarmReport, Silence, Tried
 from snapcli.runs import Run, write_json
-from snapcli.score.alarm import BETTING, ONE_Q16, FittedAlarm, block_of
+from snapcli.score.alarm import BLOCK_MOST, block_of
 from snapcli.targets import load_target
 
-_STEPS = ("dev data", "detectors", "shifts", "clean frames", "dev stream", "test stream", "cost")
-# Of the frames asked for: with fewer between false alarms that the data make sure of, they cannot
-# bear the promise out.
-_BORNE_OUT = 0.1
+_STEPS = ("dev data", "detectors", "shifts", "clean frames", "streams", "scenes", "cost")
+_MORE = "Give more clean dev data or a longer --baseline, or take --detector cusum."
 
 
 def alarm(
@@ -58,7 +61,7 @@ def alarm(
     splits = split_frames(run)
     dev, test, signal = splits["dev"], splits["test"], options.on
     seen = clean_values(clean_stream, deployed.monitor, signal) if clean_stream else None
-    block = 1 if seen is None else block_of(seen, dev.clean.values(signal))
+    block = 1 if seen is None else _block(seen, dev, signal)
     asked = Asked(options.frames, block, options.baseline)
     step()
     tried: tuple[Tried, ...] = ()
@@ -67,19 +70,24 @@ def alarm(
         tried = try_detectors(dev, signal, asked)
         detector, reason = first_of(tried).detector, _reason(first_of(tried))
     fitted = asked.fit(detector, dev.scores(signal))
-    _check_growth(fitted, dev)
+    if fitted.growth <= 0:
+        raise CheckError(str(fault_of(fitted, asked.frames, len(dev.clean))), _MORE)
     step()
     groups, shifts = found(fitted.device, test, signal)
     step()
     alarms, frames = clean_alarms(fitted.device, test, signal)
     plain = asked.fit(detector, dev.scores(PLAIN)).device
+    step()
     streams = {
         split: field_streams(data, options.baseline, seed=0) for split, data in splits.items()
     }
-    judged = {}
-    for split, data in splits.items():
-        step()
-        judged[split] = judge_streams(fitted.device, plain, streams[split], data, signal)
+    judged = {
+        split: judge_streams(fitted.device, plain, streams[split], data, signal)
+        for split, data in splits.items()
+    }
+    as_printed = paper_streams(test, options.baseline, seed=0)
+    step()
+    scenes = judge_scenes(fitted, plain, asked, splits, signal)
     step()
     is_probability = origin.dataset().labelled
     report = AlarmReport(
@@ -87,7 +95,7 @@ def alarm(
         detector=detector,
         signal=signal,
         reason=f"{reason} {_fitted_to(dev)}",
-        threshold=fitted.device.threshold_q16 / ONE_Q16,
+        threshold=fitted.threshold,
         baseline=options.baseline,
         block=block,
         clean_stream_frames=0 if seen is None else len(seen),
@@ -100,13 +108,16 @@ def alarm(
             test_frames=frames,
             test_alarms=alarms,
             clean_examples=len(dev.clean),
+            blind=fitted.blind,
         ),
-        enough=_missing(fitted, options.frames, len(dev.clean)),
+        enough=fault_of(fitted, options.frames, len(dev.clean)),
         watched=WATCHED,
         groups=groups,
         shifts=shifts,
         dev_stream=judged["dev"],
         test_stream=judged["test"],
+        paper_stream=judge_streams(fitted.device, plain, as_printed, test, signal),
+        scenes=scenes,
         accuracy=accuracy_estimate(streams["dev"], streams["test"], test)
         if is_probability
         else None,
@@ -137,8 +148,9 @@ def _stepper(on_progress: OnProgress) -> Callable[[], None]:
 
 def _reason(best: Tried) -> str:
     return (
-        f"On dev streams of corruption types it had not seen {best.detector} was first: "
-        f"{best.delay:.0f} frames on average."
+        f"On dev streams it found {100 * best.found:.0f} % of the harmful shifts of types it had "
+        f"not seen, half of them within {best.median:.0f} frames, and its AUPRC of events was "
+        f"{best.auprc:.3f}."
     )
 
 
@@ -153,21 +165,11 @@ def _fitted_to(dev: SplitFrames) -> str:
     )
 
 
-def _check_growth(fitted: FittedAlarm, dev: SplitFrames) -> None:
-    if fitted.growth <= 0:
+def _block(seen: NDArray[np.uint32], dev: SplitFrames, signal: str) -> int:
+    block = block_of(seen, dev.clean.values(signal))
+    if block > BLOCK_MOST:
         raise CheckError(
-            f"not enough data for this promise: with {len(dev.clean)} clean dev examples the "
-            f"detector {fitted.detector} would not sound in harmful shifts either",
-            "Give more clean dev data, a longer --baseline, or take --detector cusum.",
+            f"of the frames of the clean stream {block} in a row tell as much as one",
+            f"Give the alarm every {-(-block // BLOCK_MOST)}th frame, and a stream of these.",
         )
-
-
-def _missing(fitted: FittedAlarm, asked: float, examples: int) -> str | None:
-    """Betting needs no more: its bound is made of what the data leave open."""
-    if fitted.detector == BETTING or fitted.at_least >= _BORNE_OUT * asked:
-        return None
-    return (
-        f"Not enough data for this promise: {examples:,} clean dev examples make sure of "
-        f"{fitted.at_least:,.0f} frames between false alarms, and {asked:,.0f} were asked for. "
-        "The detector betting keeps its bound with few examples."
-    )
+    return block
