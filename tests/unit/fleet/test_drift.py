@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapcli.fleet.drift import ranked, scatter
+from snapcli.fleet.drift import ranked
 from snapcli.fleet.reading import _once
 from snapcli.fleet.sums import NO_DAY, Cells, cells_of, grouped
 from snapcli.fleet.units import builds_of, days_of_builds, devices_of
@@ -136,12 +136,12 @@ def test_without_a_clock_there_are_no_days() -> None:
 
 @pytest.mark.parametrize("block", [1, 10, 50])
 def test_scatter_counts_the_frames_that_tell_as_much_as_one(block: int) -> None:
-    sums = cells(Made(devices=1, days=1, each=300, block=block)).sums
-    assert scatter(sums)[0] == pytest.approx([block, block], rel=0.1)
+    found = cells(Made(devices=1, days=1, each=300, block=block))
+    assert found.scatter_of_devices[0] == pytest.approx([block, block], rel=0.1)
 
 
 def test_scatter_of_one_record_is_not_known() -> None:
-    assert np.isnan(scatter(cells(Made(devices=1, days=1, each=1)).sums)).all()
+    assert np.isnan(cells(Made(devices=1, days=1, each=1)).scatter_of_devices).all()
 
 
 def test_ranked_leaves_aside_what_is_not_known() -> None:
