@@ -47,6 +47,7 @@ def fleet(paths: Sequence[Path], out: Path = PAGE, on_progress: OnProgress = sil
     _check_place(out)
     found = read_records(paths, on_progress)
     cells, newest = cells_of(found.records), newest_of(found.records)
+    found.records = found.records[:0].copy()  # not needed any more, and large
     report = _report(found, cells, newest, str(out))
     with disk_errors(out, "--out"), whole_file(out) as partial:
         partial.write_text(fleet_page(report), "utf-8")
@@ -119,26 +120,27 @@ def _total(cells: Cells) -> Figures:
 
 
 def _figures(sums: Sums, i: int, devices: int) -> Figures:
-    accuracy = float(sums.accuracy[i])
+    one = sums.at(np.array([i]))
+    accuracy = float(one.accuracy[0])
 
     def share(part: Ints, whole: Ints) -> float:
-        return float(divided(part[i : i + 1], whole[i : i + 1])[0])
+        return float(divided(part, whole)[0])
 
     return Figures(
-        records=int(sums.records[i]),
+        records=int(one.records[0]),
         devices=devices,
-        frames=int(sums.frames[i]),
-        abstained=share(sums.abstained, sums.frames),
-        foreign=share(sums.foreign, sums.frames),
-        alarms_per_10000=10_000 * share(sums.alarms, sums.watched),
-        alarm_share=share(sums.alarm_frames, sums.watched),
+        frames=int(one.frames[0]),
+        abstained=share(one.abstained, one.frames),
+        foreign=share(one.foreign, one.frames),
+        alarms_per_10000=10_000 * share(one.alarms, one.watched),
+        alarm_share=share(one.alarm_frames, one.watched),
         mean_uncertainty=1.0 - accuracy,
         accuracy=accuracy,
     )
 
 
 def _drift(drift: Drift, i: int, since: int = NO_DAY, until: int = NO_DAY) -> DriftFigures:
-    beyond = drift.found[i]
+    beyond = drift.psi[i] > drift.limit[i]
     return DriftFigures(
         found=bool(beyond.any()),
         signals=tuple(s for s, is_beyond in zip(_SIGNALS, beyond, strict=True) if is_beyond),
