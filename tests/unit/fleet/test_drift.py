@@ -26,7 +26,7 @@ def drifting(found: Cells) -> tuple[list[int], list[int]]:
     return devices.device[devices.found].tolist(), (days.day[drifts] - FIRST).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     devices=st.integers(1, 60),
     days=st.integers(1, 20),
@@ -42,7 +42,6 @@ def test_nothing_drifts_where_nothing_shifts(seed: int, **made: int) -> None:
     assert drifting(cells(Made(**made), seed=seed)) == ([], [])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     devices=st.integers(6, 60),
     each=st.integers(2, 6),
