@@ -89,7 +89,7 @@ def devices_of(cells: Cells) -> Devices:
         found=by_owner.sum(found.astype(np.int64)) > 0,
         since=np.where(since == far, NO_DAY, since),
         until=until,
-        lasts=(last >= 0) & found[last],
+        lasts=found[last],
         worst=worst,
         week_bins=bins,
         reference=reference,

@@ -79,7 +79,11 @@ def test_the_end_is_cut_off(folder: Path) -> None:
     assert (found.damaged, found.skipped_bytes) == (1, TELEMETRY_BYTES - 1)
 
 
-def test_a_magic_inside_of_a_record_begins_none(folder: Path) -> None:
+@pytest.mark.parametrize("block", [130, 1 << 22])
+def test_a_magic_inside_of_a_record_begins_none(
+    folder: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_BLOCK", block)
     records = RECORDS.copy()
     records["device"] = int.from_bytes(b"SNPT\1\0\0\0", "little")
     found = read(folder, sealed(records).tobytes())
