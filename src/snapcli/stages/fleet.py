@@ -17,6 +17,7 @@ from snapcli.fleet.drift import Drift
 from snapcli.fleet.reading import Found, read_records
 from snapcli.fleet.sums import NO_DAY, Cells, Ints, Newest, Sums, cells_of, divided, newest_of
 from snapcli.fleet.units import Builds, Days, Devices, builds_of, days_of_builds, devices_of
+from snapcli.limits import MIB
 from snapcli.progress import OnProgress, silent
 from snapcli.report.fleet_page import GENERATOR, fleet_page
 from snapcli.results.fleet import (
@@ -46,6 +47,8 @@ def fleet(paths: Sequence[Path], out: Path = PAGE, on_progress: OnProgress = sil
     but a page of its kind."""
     _check_place(out)
     found = read_records(paths, on_progress)
+    size = found.size_bytes // MIB
+    on_progress(size, size, "comparing")
     cells, newest = cells_of(found.records), newest_of(found.records)
     found.records = found.records[:0].copy()  # not needed any more, and large
     report = _report(found, cells, newest, str(out))
