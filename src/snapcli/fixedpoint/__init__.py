@@ -138,11 +138,10 @@ from snapcli.fixedpoint.telemetry import (
     TELEMETRY_ON,
     TELEMETRY_VERSION,
     Telemetry,
-    rows_of,
-    sealed,
     telemetry_add,
     telemetry_next,
     telemetry_record,
+    telemetry_sealed,
     telemetry_start,
 )
 
@@ -288,9 +287,7 @@ __all__ = [
     "requantize_table",
     "residual_s8",
     "resize_nearest_s8",
-    "rows_of",
     "score_q16",
-    "sealed",
     "sigmoid_q16",
     "sigmoid_tail_q16_table",
     "slice_copy",
@@ -302,6 +299,7 @@ __all__ = [
     "telemetry_add",
     "telemetry_next",
     "telemetry_record",
+    "telemetry_sealed",
     "telemetry_start",
     "transpose_copy",
 ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.fixedpoint import TELEMETRY, TELEMETRY_MAGIC, TELEMETRY_VERSION, sealed
+from snapcli.fixedpoint import TELEMETRY, TELEMETRY_MAGIC, TELEMETRY_VERSION, telemetry_sealed
 
 DAY_S, START_S = 86_400, 1_767_225_600  # 2026-01-01
 _BINS = np.arange(16)
@@ -67,7 +67,7 @@ class Made:
         records["flags"] = on
         right = 1 - records["uncertainty_sum_q16"] / 65536 / np.maximum(records["frames"], 1)
         records["right_q24"] = (right * (1 << 24)).astype(np.uint32)
-        return sealed(records)
+        return telemetry_sealed(records)
 
 
 def joined(seed: int, *made: Made) -> np.ndarray:

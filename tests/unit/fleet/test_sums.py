@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.fixedpoint import TELEMETRY_NO_ALARM, sealed
+from snapcli.fixedpoint import TELEMETRY_NO_ALARM, telemetry_sealed
 from snapcli.fleet.reading import _once
 from snapcli.fleet.sums import EARLIEST, NO_DAY, cells_of, days_of, grouped, newest_of
 
@@ -80,7 +80,7 @@ def test_sequence_numbers_tell_what_is_missing() -> None:
     records = Made(devices=2, days=5, each=1).records(0)
     records["sequence"] = [3, 4, 7, 8, 9, 0, 1, 0, 1, 5]
     records["settings_check"][7:] = 99  # pushed to the second device while it runs
-    newest = newest_of(_once(sealed(records)))
+    newest = newest_of(_once(telemetry_sealed(records)))
     # By device and build; a lower number is a device that started anew.
     assert newest.missing.tolist() == [2, 3, 0]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snapcli.errors import ArtifactError, UsageError
-from snapcli.fixedpoint import TELEMETRY_BYTES, TELEMETRY_NO_ALARM, sealed
+from snapcli.fixedpoint import TELEMETRY_BYTES, TELEMETRY_NO_ALARM, telemetry_sealed
 from snapcli.results.fleet import FleetReport, Row, Table
 from snapcli.stages import fleet as stage
 from snapcli.stages.fleet import build_name, device_name, fleet
@@ -79,7 +79,7 @@ def test_records_without_alarm_clock_and_number(tmp_path: Path) -> None:
     records = Made(devices=1, days=2, clock=False).records(0)
     records["device"], records["alarms"], records["alarm_frames"] = 0, 0, 0
     records["flags"] = TELEMETRY_NO_ALARM
-    report = run(tmp_path, sealed(records))
+    report = run(tmp_path, telemetry_sealed(records))
     (row,) = report.devices.rows
     assert row.name == "(no number)"
     assert row.latest is not None
@@ -95,7 +95,7 @@ def test_records_without_a_frame(tmp_path: Path) -> None:
         records[name] = 0
     for name in ("abstained", "foreign", "alarms", "alarm_frames"):
         records[name] = 0
-    report = run(tmp_path, sealed(records))
+    report = run(tmp_path, telemetry_sealed(records))
     assert (report.total.records, report.total.frames) == (24, 0)
     assert np.isnan(report.total.accuracy)
     assert report.devices.drifting == 0
