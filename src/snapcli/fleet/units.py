@@ -21,6 +21,7 @@ from snapcli.fleet.drift import (
 from snapcli.fleet.sums import NO_DAY, Cells, Grouping, Ints, Sums, grouped
 
 WEEK = 7
+_LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +112,16 @@ class Days:
 
 
 def days_of_builds(cells: Cells) -> Days:
-    """A day is compared with the build's first week: its first seven days with enough frames, of
-    which each is compared with the others."""
+    """A day is compared with the build's first week: its first seven days that count, of which each
+    is compared with the others. A day does that has a tenth of the usual frames: few devices whose
+    clocks are wrong are not the beginning of all."""
     days = grouped(cells.build, cells.day)
     sums = cells.sums.by(days)
     build, day = cells.build[days.first], cells.day[days.first]
-    counts = (sums.frames >= LEAST_FRAMES) & (day != NO_DAY)
     builds = grouped(build)
+    has_enough = (sums.frames >= LEAST_FRAMES) & (day != NO_DAY)
+    usual = ranked(np.where(has_enough, sums.frames, np.nan)[:, None], builds)[builds.of, 0]
+    counts = has_enough & (sums.frames >= _LEAST_SHARE * usual)
     # Days are in order: how many that count came before, within the build.
     before = np.asarray(np.cumsum(counts) - counts)
     before -= before[builds.starts][builds.of]

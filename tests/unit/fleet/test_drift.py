@@ -138,6 +138,13 @@ def test_the_first_week_is_the_measure_of_all_days() -> None:
     assert drifting(cells(usual, then)) == ([], list(range(7, 21)))
 
 
+def test_a_clock_that_is_wrong_does_not_begin_the_first_week() -> None:
+    """One device of thirty has lived in the year before, and sees something else."""
+    wrong = Made(devices=1, number=99, days=10, first=-300, shifted=(0,))
+    _, days = drifting(cells(wrong, Made(devices=30, days=14)))
+    assert days == list(range(-300, -290))
+
+
 def test_devices_are_compared_within_their_build() -> None:
     other = Made(devices=10, number=50, check=77, shifted=tuple(range(10)))
     found = cells(Made(devices=10), other)
