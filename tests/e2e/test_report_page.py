@@ -4,12 +4,15 @@ import csv
 import io
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from snapcli.report.contents import Contents, StageRecord
 from snapcli.report.page import page
+from snapcli.stages.fleet import fleet
+from tests.unit.fleet.made_fleet import Made
 from tests.unit.report.example import METHODS, NOT_RUN, example
 from tests.unit.report.figures import figures, heads
 from tests.unit.stages.board_report import report as bench_report
@@ -195,3 +198,19 @@ def test_nothing_is_wider_than_the_screen(
     shown.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     script = "return [document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
     assert shown.execute_script(script) == [width] * 3
+
+
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_fleet_fits_too(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    records = Made(devices=60, days=12, shifted=(3,), day=8).records(0)
+    (tmp_path / "all.snpt").write_bytes(records.tobytes())
+    fleet([tmp_path / "all.snpt"], tmp_path / "fleet.html")
+    show(browser, (tmp_path / "fleet.html").as_uri(), width, scheme)
+    script = "return [document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
+    assert browser.execute_script(script) == [width] * 3
+    drifting = "return document.querySelector('#devices tbody tr.ours th').textContent"
+    assert browser.execute_script(drifting) == "4"
+    assert browser.get_log("browser") == []

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "snapuq.h"
 
+/* The link of firmware/app has one of its own: it is also built with models without a monitor,
+ * whose folder carries no file that they do not call. */
+
 uint32_t snapuq_crc32(uint32_t crc, const uint8_t *bytes, uint32_t count)
 {
     /* The remainder of each value of four bits: a sixteenth of the usual table, half its speed. */

@@ -140,11 +140,10 @@ from snapcli.fixedpoint.telemetry import (
     TELEMETRY_ON,
     TELEMETRY_VERSION,
     Telemetry,
-    rows_of,
-    sealed,
     telemetry_add,
     telemetry_next,
     telemetry_record,
+    telemetry_sealed,
     telemetry_start,
 )
 
@@ -293,9 +292,7 @@ __all__ = [
     "requantize_table",
     "residual_s8",
     "resize_nearest_s8",
-    "rows_of",
     "score_q16",
-    "sealed",
     "sigmoid_q16",
     "sigmoid_tail_q16_table",
     "slice_copy",
@@ -307,6 +304,7 @@ __all__ = [
     "telemetry_add",
     "telemetry_next",
     "telemetry_record",
+    "telemetry_sealed",
     "telemetry_start",
     "transpose_copy",
 ]

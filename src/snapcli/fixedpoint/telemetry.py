@@ -105,16 +105,16 @@ def telemetry_record(
     record = telemetry.record.copy()
     record["model_id"], record["settings_check"] = model_id, settings_check
     record["device"] = device
-    return sealed(record)
+    return telemetry_sealed(record)
 
 
-def sealed(records: NDArray[np.void]) -> NDArray[np.void]:
+def telemetry_sealed(records: NDArray[np.void]) -> NDArray[np.void]:
     """TELEMETRY [n], with the right CRC in each."""
-    records["crc"] = crc32(rows_of(records)[:, :-4])
+    records["crc"] = crc32(_rows(records)[:, :-4])
     return records
 
 
-def rows_of(records: NDArray[np.void]) -> NDArray[np.uint8]:
+def _rows(records: NDArray[np.void]) -> NDArray[np.uint8]:
     """TELEMETRY [n] -> [n, 124], the same memory."""
     return records.view(np.uint8).reshape(len(records), TELEMETRY_BYTES)
 

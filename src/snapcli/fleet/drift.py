@@ -14,6 +14,7 @@ keep it honest:
   a lot.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from snapcli.array import Bools
-from snapcli.fleet.sums import Grouping, Ints, Sums
+from snapcli.fleet.sums import SIGNALS, Grouping, Ints
 
 FLOOR = 0.1
 ALONE = 0.25  # where there are no peers to say what is usual
@@ -36,19 +37,27 @@ _TO_SIGMA = 1.4826
 # few frames leave, would tell of a shift.
 _PRIOR = 16.0
 _QUANTILE = 0.75
+_SLICE = 1 << 14  # units at once, to bound the memory
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """share [n, 2, 16], and the independent frames behind it, [n, 2]."""
+    """Of units [n]: the others of their cohorts, each of which counts for some of its frames.
+    independent [n, 2]: as many frames tell as much as all of it; nan where there are no others."""
 
-    share: Floats
-    weight: Floats
+    independent: Floats
+    _bins: Ints
+    _counted: Floats  # of each of a unit's frames
+    _cohort: Ints
+    _totals: Floats  # [cohorts, 2, 16]
 
-    def at(self, rows: NDArray) -> "Reference":
-        return Reference(self.share[rows], self.weight[rows])
+    def share(self, rows: Ints) -> Floats:
+        """[rows, 2, 16]"""
+        own = self._bins[rows] * self._counted[rows, None, None]
+        others = np.maximum(self._totals[self._cohort[rows]] - own, 0.0)
+        return others / np.maximum(others.sum(axis=2, keepdims=True), 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +73,6 @@ class Drift:
         return np.asarray(self.psi > self.limit)
 
 
-def scatter(sums: Sums) -> Floats:
-    """[n] groups -> [n, 2]: how many times more the histograms of a group's records vary than those
-    of independent frames would; nan with a single record."""
-    bins, frames = sums.bins.astype(float), sums.frames.astype(float)[:, None, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.where(bins > 0, sums.squares * frames / bins - bins, 0.0).sum(axis=2)
-        freedom = (sums.filled[:, None] - 1) * ((bins > 0).sum(axis=2) - 1)
-        return np.where(freedom > 0, spread / freedom, np.nan)
-
-
 def dependence(own: Floats, cohorts: Grouping, whole: Floats) -> Floats:
     """own [n, 2]: scatter of units; whole [cohorts, 2]: of all records of a cohort -> [n, 2]: how
     many frames tell as much as one. That of the unit itself or, where it is more, of three quarters
@@ -83,42 +82,48 @@ def dependence(own: Floats, cohorts: Grouping, whole: Floats) -> Floats:
     return np.fmax(np.fmax(own, usual[cohorts.of]), 1.0)
 
 
-def others(sums: Sums, depends: Floats, cohorts: Grouping, counts: Bools) -> Reference:
+def others(bins: Ints, depends: Floats, cohorts: Grouping, counts: Bools) -> Reference:
     """Of each unit: the others of its cohort that count [n], none of them for more frames than the
     median one has, so that a single device is not the reference of all."""
-    frames = sums.frames.astype(float)
+    frames = bins[:, 0].sum(axis=1).astype(float)
     usual = ranked(np.where(counts, frames, np.nan)[:, None], cohorts)[cohorts.of, 0]
     weight = np.where(counts, np.minimum(frames, usual), 0.0)
-    share = sums.bins / np.maximum(frames, 1.0)[:, None, None]
-    parts = weight[:, None, None] * share
-    rest = np.maximum(cohorts.sum(weight)[cohorts.of] - weight, 0.0)
-    total = np.maximum(cohorts.sum(parts)[cohorts.of] - parts, 0.0)
-    effective = np.where(counts[:, None], weight[:, None] / depends, 0.0)
-    known = np.where(rest > 0, 1.0, np.nan)[:, None]
-    left = np.maximum(cohorts.sum(effective)[cohorts.of] - effective, 1e-9)
-    return Reference(total / np.maximum(rest, 1.0)[:, None, None], left * known)
+    counted = weight / np.maximum(frames, 1.0)
+    totals = np.empty((len(cohorts.starts), *SIGNALS))
+    for column in np.ndindex(SIGNALS):
+        totals[:, *column] = cohorts.sum(bins[:, *column] * counted)
+    own = weight[:, None] / depends
+    rest = cohorts.sum(own)[cohorts.of] - own
+    # What is left of a sum from which all of it was taken is not quite 0.
+    is_alone = cohorts.sum(counts.astype(np.int64))[cohorts.of] - counts == 0
+    independent = np.where(is_alone[:, None], np.nan, rest)
+    return Reference(independent, bins, counted, cohorts.of, totals)
 
 
-def compared(bins: Ints, depends: Floats, reference: Reference) -> tuple[Floats, Floats]:
-    """bins [n, 2, 16] -> (PSI, the most that chance gives), both [n, 2]."""
+def compared(
+    bins: Ints, depends: Floats, share: Callable[[Ints], Floats], independent: Floats
+) -> tuple[Floats, Floats]:
+    """bins [n, 2, 16]; share(rows) and independent as of a reference -> (PSI, the most that chance
+    gives), both [n, 2]."""
+    psi, used = np.empty((2, len(bins), SIGNALS[0]))
     frames = bins.sum(axis=2) / depends
-    n, m = frames[..., None], reference.weight[..., None]
-    spread = 1.0 / bins.shape[2]
-    r = (reference.share * m + spread) / (m + 1.0)
-    p = (bins / depends[..., None] + _PRIOR * r) / (n + _PRIOR)
-    psi = ((p - r) * np.log(p / r)).sum(axis=2)
-    used = ((bins > 0) | (reference.share > 0)).sum(axis=2)
-    chance = chdtri(np.maximum(used - 1, 1), _CHANCE) * (
-        1.0 / np.maximum(frames, 1.0) + 1.0 / reference.weight
-    )
-    return psi, chance
+    for start in range(0, len(bins), _SLICE):
+        rows = np.arange(start, min(start + _SLICE, len(bins)))
+        r, m = share(rows), independent[rows, :, None]
+        used[rows] = ((bins[rows] > 0) | (r > 0)).sum(axis=2)
+        r = (r * m + 1.0 / SIGNALS[1]) / (m + 1.0)
+        own = bins[rows] / depends[rows, :, None]
+        p = (own + _PRIOR * r) / (frames[rows, :, None] + _PRIOR)
+        psi[rows] = ((p - r) * np.log(p / r)).sum(axis=2)
+    chance = chdtri(np.maximum(used - 1, 1), _CHANCE)
+    return psi, chance * (1.0 / np.maximum(frames, 1.0) + 1.0 / independent)
 
 
 def judged(
     bins: Ints, depends: Floats, reference: Reference, cohorts: Grouping, peers: Bools
 ) -> Drift:
     """Units [n] by what is usual among the peers [n] of their cohort."""
-    psi, chance = compared(bins, depends, reference)
+    psi, chance = compared(bins, depends, reference.share, reference.independent)
     count = cohorts.sum(peers.astype(np.int64))[cohorts.of]
     enough = (count >= LEAST_PEERS) & (bins[:, 0].sum(axis=1) >= LEAST_FRAMES)
     root = np.where(peers[:, None], np.sqrt(psi), np.nan)

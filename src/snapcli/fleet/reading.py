@@ -50,24 +50,20 @@ def read_records(paths: Sequence[Path], on_progress: OnProgress = silent) -> Fou
     that it hits and no others. Raises ArtifactError where there is none."""
     files = _files(paths)
     found = Found(files=len(files))
-    kept = _Scan(found).all_of(_blocks(files, found, on_progress))
-    if not kept:
+    records = _Scan(found).all_of(_blocks(files, found, on_progress))
+    if not len(records) and not found.impossible:
         raise ArtifactError(
             f"no telemetry record in {_named(files)}: {found.size_bytes:,} bytes, "
             f"{found.damaged:,} damaged records, {found.other:,} of another version",
             _WANTED,
         )
-    records = np.concatenate(kept)
-    kept.clear()
-    is_possible = _possible(records)
-    found.impossible = int((~is_possible).sum())
-    found.records = _once(records[is_possible])
-    found.duplicates = int(is_possible.sum()) - len(found.records)
-    if not len(found.records):
+    if not len(records):
         raise ArtifactError(
             f"the {found.impossible:,} records in {_named(files)} contradict themselves",
             "The firmware that wrote them is not ours, or is damaged: look at the device.",
         )
+    found.records = _once(records)
+    found.duplicates = len(records) - len(found.records)
     return found
 
 
@@ -76,7 +72,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir():
             with reading(path, _WANTED):
-                inside = sorted(p for p in path.rglob(f"*{SUFFIX}") if p.is_file())
+                inside = sorted((p for p in path.rglob(f"*{SUFFIX}") if p.is_file()), key=str)
             if not inside:
                 raise ArtifactError(f"{path} holds no *{SUFFIX} file", _WANTED)
             files += inside
@@ -119,19 +115,22 @@ class _Scan:
     end: int = 0
     tail: bytes = b""
 
-    def all_of(self, blocks: Iterator[bytes]) -> list[NDArray[np.void]]:
+    def all_of(self, blocks: Iterator[bytes]) -> NDArray[np.void]:
         kept: list[NDArray[np.void]] = []
         count = 0
         for block in blocks:
-            kept.append(self._whole(self.tail + block))
-            count += len(kept[-1])
+            records = self._whole(self.tail + block)
+            is_possible = _possible(records)
+            kept.append(records[is_possible])
+            self.found.impossible += int((~is_possible).sum())
+            count += len(records)
             if count > RECORDS_MAX:
                 raise ArtifactError(
                     f"there are more than {RECORDS_MAX:,} records", "Give fewer files at once."
                 )
         self._tell_of_the_tail()
         self.found.skipped_bytes = self.found.size_bytes - count * TELEMETRY_BYTES
-        return [records for records in kept if len(records)]
+        return np.concatenate(kept)
 
     def _whole(self, content: bytes) -> NDArray[np.void]:
         """The whole records that begin in the buffer and end in it; what may begin another stays
@@ -195,10 +194,9 @@ def _once(records: NDArray[np.void]) -> NDArray[np.void]:
     """Sorted, so that what follows does not depend on the order of the files; without those that
     are the same as another."""
     keys = ("crc", "sequence", "time", "settings_check", "model_id", "device")
-    records = records[np.lexsort([records[key] for key in keys])]
-    if len(records):
-        same = np.ones(len(records) - 1, bool)
-        for key in keys:
-            same &= records[key][1:] == records[key][:-1]
-        records = records[np.concatenate([[True], ~same])]
-    return records
+    order = np.lexsort([records[key] for key in keys])
+    is_new = np.zeros(len(order), bool)
+    is_new[:1] = True
+    for key in keys:
+        is_new[1:] |= records[key][order[1:]] != records[key][order[:-1]]
+    return records[order[is_new]]

@@ -1,5 +1,6 @@
 """Records merged: everything in one adds up, so sums of sums are those of the records."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -11,6 +12,7 @@ Ints = NDArray[np.int64]
 # A clock that shows less was never set: it counts from 1970 or 2000.
 EARLIEST = 1_577_836_800  # 2020-01-01
 NO_DAY = -1
+SIGNALS = (2, 16)  # U and F, and the bins of each
 _DAY = 86_400
 
 
@@ -27,7 +29,12 @@ class Grouping:
 
     def sum(self, values: NDArray) -> NDArray:
         """[rows, ...] -> [groups, ...]"""
-        return np.asarray(np.add.reduceat(values[self.order], self.starts, axis=0))
+        summed = np.empty((len(self.starts), *values.shape[1:]), values.dtype)
+        # Column by column: of a million histograms all at once would be a quarter of a gigabyte.
+        for column in np.ndindex(values.shape[1:]):
+            at = (slice(None), *column)
+            summed[at] = np.add.reduceat(values[at][self.order], self.starts)
+        return summed
 
     @property
     def sizes(self) -> Ints:
@@ -51,11 +58,9 @@ def grouped(*keys: NDArray) -> Grouping:
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Of groups of records, each [groups] and exact: 64 bits hold 2^32 records. watched: frames of
-    records that kept an alarm. bins [groups, 2, 16]: frames by U and by F. squares [groups, 2, 16]:
-    each record's n_bin^2 / n, by which the scatter between records is told."""
+    records that kept an alarm."""
 
     records: Ints
-    filled: Ints  # records with a frame
     frames: Ints
     abstained: Ints
     foreign: Ints
@@ -63,8 +68,6 @@ class Sums:
     alarms: Ints
     alarm_frames: Ints
     uncertainty_q16: Ints
-    bins: Ints
-    squares: NDArray[np.float64]
 
     def by(self, grouping: Grouping) -> "Sums":
         return Sums(*(grouping.sum(getattr(self, f.name)) for f in fields(self)))
@@ -86,13 +89,18 @@ def divided(part: NDArray, whole: NDArray) -> NDArray[np.float64]:
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The records of one device with one build on one day are a cell. builds [builds, 2]: model id
-    and settings check; build [cells]: which of them; day [cells]: since 1970, or NO_DAY."""
+    and settings check; build [cells]: which of them; day [cells]: since 1970, or NO_DAY. bins
+    [cells, 2, 16]: frames by U and by F. scatter of the records of each device with each build,
+    [devices, 2], in that order, and of those of each build, [builds, 2]."""
 
     builds: NDArray[np.uint64]
     device: NDArray[np.uint64]
     build: Ints
     day: Ints
     sums: Sums
+    bins: Ints
+    scatter_of_devices: NDArray[np.float64]
+    scatter_of_builds: NDArray[np.float64]
 
 
 def days_of(time: NDArray[np.uint32]) -> Ints:
@@ -113,37 +121,57 @@ def cells_of(records: NDArray[np.void]) -> Cells:
         build=builds.of,
         day=day[cells.first],
         sums=_sums(records, cells),
+        bins=_bins(records, cells),
+        scatter_of_devices=scatter(records, grouped(*keys)),
+        scatter_of_builds=scatter(records, grouped(*keys[1:])),
     )
 
 
 def _sums(records: NDArray[np.void], cells: Grouping) -> Sums:
-    frames = records["frames"].astype(np.int64)
     keeps_alarm = (records["flags"] & TELEMETRY_NO_ALARM) == 0
-    bins = np.empty((len(cells.starts), 2, 16), np.int64)
-    squares = np.empty(bins.shape)
-    # Bin by bin: all of them at once would be a quarter of a gigabyte for a million records.
-    for signal, name in enumerate(("uncertainty_bins", "foreign_bins")):
-        for i in range(bins.shape[2]):
-            count = records[name][:, i].astype(np.int64)
-            bins[:, signal, i] = cells.sum(count)
-            squares[:, signal, i] = cells.sum(count**2 / np.maximum(frames, 1))
 
     def total(values: NDArray) -> Ints:
         return cells.sum(values.astype(np.int64))
 
     return Sums(
         records=cells.sizes,
-        filled=total(frames > 0),
-        frames=total(frames),
+        frames=total(records["frames"]),
         abstained=total(records["abstained"]),
         foreign=total(records["foreign"]),
-        watched=total(frames * keeps_alarm),
+        watched=total(records["frames"] * keeps_alarm),
         alarms=total(records["alarms"]),
         alarm_frames=total(records["alarm_frames"]),
         uncertainty_q16=total(records["uncertainty_sum_q16"]),
-        bins=bins,
-        squares=squares,
     )
+
+
+def _bins(records: NDArray[np.void], cells: Grouping) -> Ints:
+    bins = np.empty((len(cells.starts), *SIGNALS), np.int64)
+    for signal, i, count in _histograms(records):
+        bins[:, signal, i] = cells.sum(count)
+    return bins
+
+
+def _histograms(records: NDArray[np.void]) -> Iterator[tuple[int, int, Ints]]:
+    """(signal, bin, frames in it of each record)"""
+    for signal, name in enumerate(("uncertainty_bins", "foreign_bins")):
+        for i in range(SIGNALS[1]):
+            yield signal, i, records[name][:, i].astype(np.int64)
+
+
+def scatter(records: NDArray[np.void], groups: Grouping) -> NDArray[np.float64]:
+    """[groups, 2]: how many times more the histograms of a group's records vary than those of
+    independent frames would; nan with a single record."""
+    frames = records["frames"].astype(np.int64)
+    total, filled = groups.sum(frames), groups.sum((frames > 0).astype(np.int64))
+    spread, used = np.zeros((2, len(total), SIGNALS[0]))
+    for signal, _, count in _histograms(records):
+        own = groups.sum(count)
+        squares = groups.sum(count**2 / np.maximum(frames, 1))
+        spread[:, signal] += squares * total / np.maximum(own, 1) - own
+        used[:, signal] += own > 0
+    freedom = (filled[:, None] - 1) * (used - 1)
+    return divided(spread, np.maximum(freedom, 0))
 
 
 @dataclass(frozen=True, eq=False)

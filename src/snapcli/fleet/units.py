@@ -17,18 +17,18 @@ from snapcli.fleet.drift import (
     judged,
     others,
     ranked,
-    scatter,
 )
 from snapcli.fleet.sums import NO_DAY, Cells, Grouping, Ints, Sums, grouped
 
 WEEK = 7
+_LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Devices:
-    """Each device with each build, [n], in that order. drift: of its worst week; worst [n]: which
-    of `weeks` that is. since, until: its first and last day beyond the limit, NO_DAY where that is
-    not known; lasts: whether its last week is among them."""
+    """Each device with each build, [n], in that order. since, until: its first and last day beyond
+    the limit, NO_DAY where that is not known; lasts: whether its last week is among them. drift: of
+    its worst week; worst [n]: which one that is of the weeks that week_bins and reference have."""
 
     device: NDArray[np.uint64]
     build: Ints
@@ -39,7 +39,7 @@ class Devices:
     until: Ints
     lasts: Bools
     worst: Ints
-    weeks: Sums
+    week_bins: Ints
     reference: Reference
 
 
@@ -47,29 +47,35 @@ def devices_of(cells: Cells) -> Devices:
     """A device is compared with the others of its build in the same week: what befalls all of them
     is told by the days."""
     devices = grouped(cells.device, cells.build)
-    sums = cells.sums.by(devices)
     build = cells.build[devices.first]
-    depends = dependence(scatter(sums), grouped(build), _of_builds(cells))
+    depends = dependence(cells.scatter_of_devices, grouped(build), cells.scatter_of_builds)
     week_of = _weeks(cells)
     weeks = grouped(devices.of, week_of)
     owner, week = devices.of[weeks.first], week_of[weeks.first]
-    of_weeks = cells.sums.by(weeks)
+    bins = weeks.sum(cells.bins)
     cohorts = grouped(build[owner], week)
-    counts = of_weeks.frames >= LEAST_FRAMES
-    reference = others(of_weeks, depends[owner], cohorts, counts)
-    drift = judged(of_weeks.bins, depends[owner], reference, cohorts, counts)
+    counts = weeks.sum(cells.sums.frames) >= LEAST_FRAMES
+    reference = others(bins, depends[owner], cohorts, counts)
+    drift = judged(bins, depends[owner], reference, cohorts, counts)
 
     by_owner = grouped(owner)
     found = np.asarray(drift.found.any(axis=1))
     worst = _largest(_excess(drift), by_owner)
     # Within a week that drifts, the days that do so by themselves; where none has the frames for
     # it, all days of that week.
-    of_cell = weeks.of
-    psi, _ = compared(cells.sums.bins, depends[devices.of], reference.at(of_cell))
-    alone = np.asarray((psi > drift.limit[of_cell]).any(axis=1))
-    alone &= (cells.sums.frames >= LEAST_FRAMES) & found[of_cell]
-    days_alone = weeks.sum(alone.astype(np.int64))[of_cell]
-    drifting = found[of_cell] & (alone | (days_alone == 0)) & (cells.day != NO_DAY)
+    inside = np.flatnonzero(found[weeks.of])
+    week_of_day = weeks.of[inside]
+    psi, _ = compared(
+        cells.bins[inside],
+        depends[devices.of[inside]],
+        lambda rows: reference.share(week_of_day[rows]),
+        reference.independent[week_of_day],
+    )
+    alone = np.asarray((psi > drift.limit[week_of_day]).any(axis=1))
+    alone &= cells.sums.frames[inside] >= LEAST_FRAMES
+    days_alone = np.bincount(week_of_day, alone, len(owner))[week_of_day]
+    drifting = np.zeros(len(cells.day), bool)
+    drifting[inside] = (alone | (days_alone == 0)) & (cells.day[inside] != NO_DAY)
     far = np.iinfo(np.int64).max
     since = np.minimum.reduceat(np.where(drifting, cells.day, far)[devices.order], devices.starts)
     until = np.maximum.reduceat(np.where(drifting, cells.day, -1)[devices.order], devices.starts)
@@ -79,14 +85,14 @@ def devices_of(cells: Cells) -> Devices:
     return Devices(
         device=cells.device[devices.first],
         build=build,
-        sums=sums,
+        sums=cells.sums.by(devices),
         drift=Drift(drift.psi[worst], drift.limit[worst]),
         found=by_owner.sum(found.astype(np.int64)) > 0,
         since=np.where(since == far, NO_DAY, since),
         until=until,
-        lasts=(last >= 0) & found[last],
+        lasts=found[last],
         worst=worst,
-        weeks=of_weeks,
+        week_bins=bins,
         reference=reference,
     )
 
@@ -106,20 +112,24 @@ class Days:
 
 
 def days_of_builds(cells: Cells) -> Days:
-    """A day is compared with the build's first week: its first seven days with enough frames, of
-    which each is compared with the others."""
+    """A day is compared with the build's first week: its first seven days that count, of which each
+    is compared with the others. A day does that has a tenth of the usual frames: few devices whose
+    clocks are wrong are not the beginning of all."""
     days = grouped(cells.build, cells.day)
     sums = cells.sums.by(days)
     build, day = cells.build[days.first], cells.day[days.first]
-    counts = (sums.frames >= LEAST_FRAMES) & (day != NO_DAY)
     builds = grouped(build)
+    has_enough = (sums.frames >= LEAST_FRAMES) & (day != NO_DAY)
+    usual = ranked(np.where(has_enough, sums.frames, np.nan)[:, None], builds)[builds.of, 0]
+    counts = has_enough & (sums.frames >= _LEAST_SHARE * usual)
     # Days are in order: how many that count came before, within the build.
     before = np.asarray(np.cumsum(counts) - counts)
     before -= before[builds.starts][builds.of]
     first_week = counts & (before < WEEK)
-    depends = np.fmax(_of_builds(cells)[build], 1.0)
-    reference = others(sums, depends, builds, first_week)
-    drift = judged(sums.bins, depends, reference, builds, first_week)
+    depends = np.fmax(cells.scatter_of_builds[build], 1.0)
+    bins = days.sum(cells.bins)
+    reference = others(bins, depends, builds, first_week)
+    drift = judged(bins, depends, reference, builds, first_week)
     drift.limit[day == NO_DAY] = np.nan
     accuracy = cells.sums.accuracy[:, None]
     low, high = (ranked(accuracy, days, share)[:, 0] for share in (0.1, 0.9))
@@ -147,12 +157,15 @@ def builds_of(cells: Cells) -> Builds:
     first = np.minimum.reduceat(known[builds.order], builds.starts)
     last = np.maximum.reduceat(cells.day[builds.order], builds.starts)
     order = np.lexsort([np.arange(len(first)), first])
-    depends = np.fmax(_of_builds(cells), 1.0)[order]
-    bins, frames = sums.bins[order], sums.frames[order]
+    depends = np.fmax(cells.scatter_of_builds, 1.0)[order]
+    bins, frames = builds.sum(cells.bins)[order], np.maximum(sums.frames[order], 1)
     before = np.maximum(np.arange(len(order)) - 1, 0)
-    share = bins / np.maximum(frames, 1)[:, None, None]
-    reference = Reference(share, np.maximum(frames, 1)[:, None] / depends).at(before)
-    psi, chance = compared(bins, depends, reference)
+    psi, chance = compared(
+        bins,
+        depends,
+        lambda rows: bins[before[rows]] / frames[before[rows], None, None],
+        (frames[:, None] / depends)[before],
+    )
     comparable = (last[order] != NO_DAY) & (frames >= LEAST_FRAMES)
     comparable &= comparable[before]
     comparable &= first[order] > first[order][before]
@@ -161,11 +174,6 @@ def builds_of(cells: Cells) -> Builds:
     devices = np.bincount(cells.build[pairs.first], minlength=len(first))
     drift = Drift(psi, limit)
     return Builds(order, first[order], last[order], sums.at(order), devices[order], drift)
-
-
-def _of_builds(cells: Cells) -> Floats:
-    """[builds, 2]: scatter of all records of a build."""
-    return scatter(cells.sums.by(grouped(cells.build)))
 
 
 def _weeks(cells: Cells) -> Ints:

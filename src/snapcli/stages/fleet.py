@@ -17,6 +17,7 @@ from snapcli.fleet.drift import Drift
 from snapcli.fleet.reading import Found, read_records
 from snapcli.fleet.sums import NO_DAY, Cells, Ints, Newest, Sums, cells_of, divided, newest_of
 from snapcli.fleet.units import Builds, Days, Devices, builds_of, days_of_builds, devices_of
+from snapcli.limits import MIB
 from snapcli.progress import OnProgress, silent
 from snapcli.report.fleet_page import GENERATOR, fleet_page
 from snapcli.results.fleet import (
@@ -46,7 +47,10 @@ def fleet(paths: Sequence[Path], out: Path = PAGE, on_progress: OnProgress = sil
     but a page of its kind."""
     _check_place(out)
     found = read_records(paths, on_progress)
+    size = found.size_bytes // MIB
+    on_progress(size, size, "comparing")
     cells, newest = cells_of(found.records), newest_of(found.records)
+    found.records = found.records[:0].copy()  # not needed any more, and large
     report = _report(found, cells, newest, str(out))
     with disk_errors(out, "--out"), whole_file(out) as partial:
         partial.write_text(fleet_page(report), "utf-8")
@@ -66,7 +70,6 @@ def _check_place(out: Path) -> None:
 
 
 def _report(found: Found, cells: Cells, newest: Newest, page: str) -> FleetReport:
-    names = [build_name(*map(int, pair)) for pair in cells.builds]
     devices, days, builds = devices_of(cells), days_of_builds(cells), builds_of(cells)
     known = cells.day[cells.day != NO_DAY]
     return FleetReport(
@@ -83,17 +86,22 @@ def _report(found: Found, cells: Cells, newest: Newest, page: str) -> FleetRepor
         first=day_name(int(known.min())) if len(known) else None,
         last=day_name(int(known.max())) if len(known) else None,
         total=_total(cells),
-        devices=_devices(devices, newest, names),
-        builds=_builds(builds, names),
-        days=_days(days, names),
-        curves=_curves(days, names),
-        portraits=_portraits(devices, names),
+        devices=_devices(devices, newest, cells),
+        builds=_builds(builds, cells),
+        days=_days(days, cells),
+        curves=_curves(days, cells),
+        portraits=_portraits(devices, cells),
     )
 
 
 def build_name(model_id: int, check: int) -> str:
     """The model id in the order of its bytes, as in an export, and the settings check."""
     return f"{model_id.to_bytes(8, 'little').hex()}/{check:08x}"
+
+
+def _build(cells: Cells, build: int) -> str:
+    model_id, check = map(int, cells.builds[build])
+    return build_name(model_id, check)
 
 
 def device_name(number: int) -> str:
@@ -115,26 +123,27 @@ def _total(cells: Cells) -> Figures:
 
 
 def _figures(sums: Sums, i: int, devices: int) -> Figures:
-    accuracy = float(sums.accuracy[i])
+    one = sums.at(np.array([i]))
+    accuracy = float(one.accuracy[0])
 
     def share(part: Ints, whole: Ints) -> float:
-        return float(divided(part[i : i + 1], whole[i : i + 1])[0])
+        return float(divided(part, whole)[0])
 
     return Figures(
-        records=int(sums.records[i]),
+        records=int(one.records[0]),
         devices=devices,
-        frames=int(sums.frames[i]),
-        abstained=share(sums.abstained, sums.frames),
-        foreign=share(sums.foreign, sums.frames),
-        alarms_per_10000=10_000 * share(sums.alarms, sums.watched),
-        alarm_share=share(sums.alarm_frames, sums.watched),
+        frames=int(one.frames[0]),
+        abstained=share(one.abstained, one.frames),
+        foreign=share(one.foreign, one.frames),
+        alarms_per_10000=10_000 * share(one.alarms, one.watched),
+        alarm_share=share(one.alarm_frames, one.watched),
         mean_uncertainty=1.0 - accuracy,
         accuracy=accuracy,
     )
 
 
 def _drift(drift: Drift, i: int, since: int = NO_DAY, until: int = NO_DAY) -> DriftFigures:
-    beyond = drift.found[i]
+    beyond = drift.psi[i] > drift.limit[i]
     return DriftFigures(
         found=bool(beyond.any()),
         signals=tuple(s for s, is_beyond in zip(_SIGNALS, beyond, strict=True) if is_beyond),
@@ -157,7 +166,7 @@ def _table(rows: Sequence[Row], drift: Drift, found: Bools) -> Table:
     return Table(tuple(rows), len(found), int(judged.sum()), int(found.sum()))
 
 
-def _devices(devices: Devices, newest: Newest, names: Sequence[str]) -> Table:
+def _devices(devices: Devices, newest: Newest, cells: Cells) -> Table:
     rows = []
     for i in _worst(devices.drift, devices.found, devices.sums):
         until = NO_DAY if devices.lasts[i] else int(devices.until[i])
@@ -169,7 +178,7 @@ def _devices(devices: Devices, newest: Newest, names: Sequence[str]) -> Table:
         )
         row = Row(
             name=device_name(int(devices.device[i])),
-            build=names[devices.build[i]],
+            build=_build(cells, devices.build[i]),
             figures=_figures(devices.sums, i, 1),
             drift=_drift(devices.drift, i, int(devices.since[i]), until),
             latest=latest,
@@ -178,23 +187,23 @@ def _devices(devices: Devices, newest: Newest, names: Sequence[str]) -> Table:
     return _table(rows, devices.drift, devices.found)
 
 
-def _builds(builds: Builds, names: Sequence[str]) -> Table:
+def _builds(builds: Builds, cells: Cells) -> Table:
     found = np.asarray(builds.drift.found.any(axis=1))
     rows = []
     for i in _worst(builds.drift, found, builds.sums):
-        name = names[builds.order[i]]
+        name = _build(cells, builds.order[i])
         figures = _figures(builds.sums, i, int(builds.devices[i]))
         since = int(builds.first[i]) if builds.last[i] != NO_DAY else NO_DAY
         rows.append(Row(name, name, figures, _drift(builds.drift, i, since)))
     return _table(rows, builds.drift, found)
 
 
-def _days(days: Days, names: Sequence[str]) -> Table:
+def _days(days: Days, cells: Cells) -> Table:
     found = np.asarray(days.drift.found.any(axis=1))
     rows = [
         Row(
             name=day_name(int(days.day[i])) or "no clock",
-            build=names[days.build[i]],
+            build=_build(cells, days.build[i]),
             figures=_figures(days.sums, i, int(days.devices[i])),
             drift=_drift(days.drift, i),
         )
@@ -203,7 +212,7 @@ def _days(days: Days, names: Sequence[str]) -> Table:
     return _table(rows, days.drift, found)
 
 
-def _curves(days: Days, names: Sequence[str]) -> tuple[Curve, ...]:
+def _curves(days: Days, cells: Cells) -> tuple[Curve, ...]:
     """Of the builds with the most frames, their last days."""
     frames = np.bincount(days.build, days.sums.frames)
     alarms = 10_000 * divided(days.sums.alarms, days.sums.watched)
@@ -223,19 +232,23 @@ def _curves(days: Days, names: Sequence[str]) -> tuple[Curve, ...]:
             for i in np.flatnonzero(is_shown)[-_DAYS:]
         )
         if points:
-            curves.append(Curve(names[build], points))
+            curves.append(Curve(_build(cells, build), points))
     return tuple(curves)
 
 
-def _portraits(devices: Devices, names: Sequence[str]) -> tuple[Portrait, ...]:
+def _portraits(devices: Devices, cells: Cells) -> tuple[Portrait, ...]:
     portraits = []
     for i in _worst(devices.drift, devices.found, devices.sums)[:_PORTRAITS]:
         if not devices.found[i]:
             break
         week = devices.worst[i]
-        own = devices.weeks.bins[week] / max(devices.weeks.frames[week], 1)
-        u, f = (tuple(map(float, shares)) for shares in own)
-        peers_u, peers_f = (tuple(map(float, s)) for s in devices.reference.share[week])
+        own = devices.week_bins[week] / devices.week_bins[week].sum(axis=1, keepdims=True)
+        peers = devices.reference.share(np.array([week]))[0]
+        (u, f), (peers_u, peers_f) = (
+            [tuple(map(float, histogram)) for histogram in both] for both in (own, peers)
+        )
         name = device_name(int(devices.device[i]))
-        portraits.append(Portrait(name, names[devices.build[i]], (u, f), (peers_u, peers_f)))
+        portraits.append(
+            Portrait(name, _build(cells, devices.build[i]), (u, f), (peers_u, peers_f))
+        )
     return tuple(portraits)

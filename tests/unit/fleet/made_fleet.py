@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapcli.fixedpoint import TELEMETRY, TELEMETRY_MAGIC, TELEMETRY_VERSION, sealed
+from snapcli.fixedpoint import TELEMETRY, TELEMETRY_MAGIC, TELEMETRY_VERSION, telemetry_sealed
 
 DAY_S, START_S = 86_400, 1_767_225_600  # 2026-01-01
 _BINS = np.arange(16)
@@ -37,7 +37,7 @@ class Made:
 
     def records(self, seed: int) -> np.ndarray:
         """TELEMETRY [devices * days * each], by device and time."""
-        rng = np.random.default_rng([seed, self.first])
+        rng = np.random.default_rng([seed, self.first % 1000])
         shape = (self.devices, self.days, self.each)
         # The same seed makes the same devices.
         spread = np.random.default_rng(seed).lognormal(0, self.spread, (self.devices, 2, 16))
@@ -52,7 +52,7 @@ class Made:
         records["magic"], records["version"] = TELEMETRY_MAGIC, TELEMETRY_VERSION
         records["model_id"], records["settings_check"] = self.model_id, self.check
         records["device"] = self.number + owner
-        records["sequence"] = (self.first + day) * self.each + place
+        records["sequence"] = (self.first % 1000 + day) * self.each + place
         seconds = (self.first + day) * DAY_S + place * (DAY_S // self.each)
         records["time"] = START_S + seconds if self.clock else 0
         blocks = self.frames // self.block
@@ -67,7 +67,7 @@ class Made:
         records["flags"] = on
         right = 1 - records["uncertainty_sum_q16"] / 65536 / np.maximum(records["frames"], 1)
         records["right_q24"] = (right * (1 << 24)).astype(np.uint32)
-        return sealed(records)
+        return telemetry_sealed(records)
 
 
 def joined(seed: int, *made: Made) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapcli.errors import ArtifactError
-from snapcli.fixedpoint import TELEMETRY_BYTES, sealed
+from snapcli.fixedpoint import TELEMETRY_BYTES, telemetry_sealed
 from snapcli.fleet import reading
 from snapcli.fleet.reading import Found, read_records
 
@@ -79,10 +79,14 @@ def test_the_end_is_cut_off(folder: Path) -> None:
     assert (found.damaged, found.skipped_bytes) == (1, TELEMETRY_BYTES - 1)
 
 
-def test_a_magic_inside_of_a_record_begins_none(folder: Path) -> None:
+@pytest.mark.parametrize("block", [130, 1 << 22])
+def test_a_magic_inside_of_a_record_begins_none(
+    folder: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_BLOCK", block)
     records = RECORDS.copy()
     records["device"] = int.from_bytes(b"SNPT\1\0\0\0", "little")
-    found = read(folder, sealed(records).tobytes())
+    found = read(folder, telemetry_sealed(records).tobytes())
     assert same(found, np.unique(records))
     assert (found.damaged, found.skipped_bytes) == (0, 0)
 
@@ -90,7 +94,7 @@ def test_a_magic_inside_of_a_record_begins_none(folder: Path) -> None:
 def test_another_version_is_counted_and_skipped(folder: Path) -> None:
     records = RECORDS.copy()
     records["version"][3:] = 2
-    found = read(folder, sealed(records).tobytes())
+    found = read(folder, telemetry_sealed(records).tobytes())
     assert same(found, RECORDS[:3])
     assert (found.other, found.damaged) == (len(RECORDS) - 3, 0)
 
@@ -121,7 +125,7 @@ def test_the_order_of_files_does_not_matter(folder: Path) -> None:
 def test_counts_that_contradict_each_other(folder: Path, name: str, value: int) -> None:
     records = RECORDS.copy()
     records[name][7] = value
-    found = read(folder, sealed(records).tobytes())
+    found = read(folder, telemetry_sealed(records).tobytes())
     assert same(found, np.delete(RECORDS, 7))
     assert (found.impossible, found.damaged) == (1, 0)
 
@@ -156,7 +160,7 @@ def test_only_contradictions(folder: Path) -> None:
     records = RECORDS.copy()
     records["frames"] += np.uint16(1)
     with pytest.raises(ArtifactError, match=r"12 records in .* contradict"):
-        read(folder, sealed(records).tobytes())
+        read(folder, telemetry_sealed(records).tobytes())
 
 
 def test_more_than_memory_is_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

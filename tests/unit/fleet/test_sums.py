@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapcli.fixedpoint import TELEMETRY_NO_ALARM, sealed
+from snapcli.fixedpoint import TELEMETRY_NO_ALARM, telemetry_sealed
 from snapcli.fleet.reading import _once
 from snapcli.fleet.sums import EARLIEST, NO_DAY, cells_of, days_of, grouped, newest_of
 
 from .made_fleet import DAY_S, START_S, Made
 
-COUNTS = ("records", "filled", "frames", "abstained", "foreign", "watched", "alarms", "bins")
-COUNTS += ("alarm_frames", "uncertainty_q16")
+COUNTS = ("records", "frames", "abstained", "foreign", "watched", "alarms", "alarm_frames")
+COUNTS += ("uncertainty_q16",)
 
 
 def made() -> np.ndarray:
@@ -31,6 +31,8 @@ def test_sums_of_parts_are_the_sum_of_all(order: list[int], cut: int) -> None:
     for name in COUNTS:
         values = np.concatenate([getattr(part.sums, name) for part in parts])
         assert np.array_equal(merged.sum(values), getattr(whole.sums, name)), name
+    bins = np.concatenate([part.bins for part in parts])
+    assert np.array_equal(merged.sum(bins), whole.bins)
     assert np.array_equal(keys[0][merged.first], whole.device)
 
 
@@ -48,8 +50,8 @@ def test_cells_hold_what_their_records_do() -> None:
         ]
         assert cells.sums.records[i] == len(own) == 2
         assert cells.sums.frames[i] == own["frames"].sum()
-        assert np.array_equal(cells.sums.bins[i, 0], own["uncertainty_bins"].sum(axis=0))
-        assert np.array_equal(cells.sums.bins[i, 1], own["foreign_bins"].sum(axis=0))
+        assert np.array_equal(cells.bins[i, 0], own["uncertainty_bins"].sum(axis=0))
+        assert np.array_equal(cells.bins[i, 1], own["foreign_bins"].sum(axis=0))
         assert cells.sums.accuracy[i] == 1 - own["uncertainty_sum_q16"].sum() / 65536 / 2000
 
 
@@ -78,7 +80,7 @@ def test_sequence_numbers_tell_what_is_missing() -> None:
     records = Made(devices=2, days=5, each=1).records(0)
     records["sequence"] = [3, 4, 7, 8, 9, 0, 1, 0, 1, 5]
     records["settings_check"][7:] = 99  # pushed to the second device while it runs
-    newest = newest_of(_once(sealed(records)))
+    newest = newest_of(_once(telemetry_sealed(records)))
     # By device and build; a lower number is a device that started anew.
     assert newest.missing.tolist() == [2, 3, 0]
 
