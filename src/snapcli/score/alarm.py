@@ -110,8 +110,9 @@ class Gains:
 class FittedAlarm:
     """expected: frames until a false alarm, on average, if clean frames are like clean dev data;
     doubted: the same for other clean data that so many examples leave possible, by the threshold
-    (betting: what was asked for, since its offset is as sure as SURE). growth: nats that a frame of a harmful shift earns; blind: share
-    of clean baselines after which the alarm sounds at once."""
+    (betting: what was asked for, since its offset is as sure as SURE). growth: nats that a frame
+    of a harmful shift earns; blind: share of clean baselines after which the alarm sounds at
+    once."""
 
     detector: str
     device: fx.Alarm
