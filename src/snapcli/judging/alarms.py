@@ -92,7 +92,7 @@ def fault_of(fitted: FittedAlarm, asked: float, examples: int) -> str | None:
 def try_detectors(dev: SplitFrames, signal: str, asked: Asked) -> tuple[Tried, ...]:
     """Each fitted on half of the corruption types, and tried on the other half."""
     streams = paper_streams(dev, asked.baseline, seed=1)
-    labelled = _labelled(streams, dev)
+    labelled = label_events(streams, dev)
     return tuple(_tried(detector, dev, signal, asked, streams, labelled) for detector in DETECTORS)
 
 
@@ -113,7 +113,7 @@ def _tried(
     signal: str,
     asked: Asked,
     streams: FieldStreams,
-    labelled: "_Labelled",
+    labelled: "Labelled",
 ) -> Tried:
     names = list(dict.fromkeys(shift.name for shift in dev.shifts))
     harmful: list[Array] = []
@@ -215,11 +215,13 @@ def _spread(delay: Array) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Labelled:
-    """Events of all devices one after the other, and which frames lie in one, [frames]."""
+class Labelled:
+    """Events of all devices one after the other, and which frames lie in one, [frames]. lower: what
+    accuracy falls below in an event."""
 
     events: tuple[Event, ...]
     active: Bools
+    lower: float
 
     def auprc(self, score: NDArray[np.number]) -> float:
         """score [devices, frames]; every frame counts the same."""
@@ -227,7 +229,7 @@ class _Labelled:
         return float(event_scores.frame_auprc(self.active, score.ravel(), ones)[0])
 
 
-def _labelled(streams: FieldStreams, frames: SplitFrames) -> _Labelled:
+def label_events(streams: FieldStreams, frames: SplitFrames) -> Labelled:
     right = streams.right
     length = right.shape[1]
     band = normal_band(np.random.default_rng(2).choice(frames.clean.right, _NORMAL_FRAMES))
@@ -236,7 +238,7 @@ def _labelled(streams: FieldStreams, frames: SplitFrames) -> _Labelled:
         for device, of_device in enumerate(right)
         for event in find_events(of_device, band)
     )
-    return _Labelled(events, event_frames(events, right.size))
+    return Labelled(events, event_frames(events, right.size), band.lower)
 
 
 def judge_streams(
@@ -244,7 +246,7 @@ def judge_streams(
 ) -> StreamFound:
     """plain: the same detector, fitted to max-probability."""
     right, clean = streams.right.ravel(), streams.clean
-    labelled = _labelled(streams, frames)
+    labelled = label_events(streams, frames)
     events, active = labelled.events, labelled.active
     on, statistic = _played(alarm, streams, signal)
     begins = on & ~np.pad(on, ((0, 0), (1, 0)))[:, :-1]

@@ -32,6 +32,7 @@ from snapcli.metrics.bootstrap import (
 )
 from snapcli.metrics.events import WINDOW, Event, event_frames, find_events, normal_band
 from snapcli.metrics.ranking import Ranked
+from snapcli.metrics.thinning import thinned
 from snapcli.results.eval import (
     DONE,
     Cluster,
@@ -51,7 +52,6 @@ _CALIBRATED = ("nll", "brier", "ece")
 # Figures of which less is better.
 _LESS = ("fpr95", "risk_80", "risk_90", "risk_95", "aurc", "nll_90", "nll", "brier", "ece")
 _CLUSTER_SEVERITIES, _CLUSTERS = (4, 5), 5
-_STREAM_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +302,7 @@ class Judge:
             miss_rate=event_scores.miss_rate(delays),
             false_positives=event_scores.false_positive_rate(score, clean & ~active, at_recall),
         )
-        return figures, at_recall, _thinned(tests[0].score)
+        return figures, at_recall, tuple(thinned(tests[0].score).tolist())
 
     def _clusters(self, method: Method, threshold: float) -> tuple[Cluster, ...]:
         """threshold: of what an alarm compares, nan where there is no stream to set it by."""
@@ -470,9 +470,3 @@ def _reliability(shown: dict[str, list[ExampleScores]]) -> dict[str, tuple[Relia
         for what, pairs in stated.items():
             diagrams[what] = tuple(Reliability(*row) for row in calibration.reliability(pairs))
     return diagrams
-
-
-def _thinned(score: Array) -> tuple[float, ...]:
-    """At most _STREAM_POINTS, the largest of each group of neighbours."""
-    step = -(-len(score) // _STREAM_POINTS)
-    return tuple(float(score[i : i + step].max()) for i in range(0, len(score), step))

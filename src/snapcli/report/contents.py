@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from snapcli.results.ablate import AblateTable
+from snapcli.results.alarm import AlarmReport
 from snapcli.results.bench import BenchReport
 from snapcli.results.calibrate import Figures
 from snapcli.results.cost import CostReport
@@ -97,6 +98,7 @@ class Contents:
     sizes: Mapping[str, FlashReport] = field(default_factory=dict)
     benches: Mapping[str, BenchReport] = field(default_factory=dict)
     arenas: Mapping[str, Arena] = field(default_factory=dict)
+    alarm: AlarmReport | None = None
     streams: Mapping[str, DeviceStream] = field(default_factory=dict)
     ablations: Sequence[AblateTable] = ()
     made: Sequence[StageRecord] = ()

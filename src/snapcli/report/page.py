@@ -5,6 +5,7 @@ from functools import partial
 from math import nan
 
 from snapcli.report import bars, curves, reliability, rows
+from snapcli.report.alarm import alarm_section
 from snapcli.report.answers import answers_section
 from snapcli.report.arena import draw_arena
 from snapcli.report.contents import Contents, StageRecord
@@ -45,6 +46,7 @@ def page(contents: Contents) -> str:
         Section("foreign", "Foreign", "Foreign inputs", foreign_section(contents.figures)),
         Section("answers", "By answer", "By answer", answers_section(contents.figures)),
         Section("stream", "Stream", "The stream", _streams(contents)),
+        Section("alarm", "Alarm", "The alarm", alarm_section(contents.alarm)),
         Section("severity", "Severity", "Harder inputs", _of_sources(contents, _severity)),
         Section("taps", "Taps", "Taps", _taps(contents)),
         Section("cost", "Cost", "Cost", _cost(contents)),

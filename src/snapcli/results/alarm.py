@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapcli.metrics.bootstrap import Interval
+from snapcli.results.eval import StreamView
 from snapcli.stored import read_as
 
+SCHEMA = 1
 REPORT_FILE = "report.json"
 
 
@@ -130,12 +132,24 @@ class Silence:
 
 
 @dataclass(frozen=True)
+class AlarmTimeline:
+    """What one device of the test streams saw. statistic: nats, thinned (largest of each group of
+    frames); threshold: of it; on: whether the alarm was on anywhere in the group."""
+
+    view: StreamView
+    statistic: tuple[float, ...]
+    threshold: float
+    on: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class AlarmReport:
     """threshold: nats, of a sum, or on average over the frames of a mean. block: frames that tell
     as much as one that is drawn independently. paper_stream: as the paper has them, of test data.
     frames_per_second: None where nobody said. watched: frames that a shift had to be found in.
     enough: None, or what the promise lacks."""
 
+    schema: int
     run: str
     detector: str
     signal: str
@@ -153,6 +167,7 @@ class AlarmReport:
     dev_stream: StreamFound
     test_stream: StreamFound
     paper_stream: StreamFound
+    timeline: AlarmTimeline
     scenes: Scenes
     accuracy: AccuracyEstimate | None
     tried: tuple[Tried, ...]

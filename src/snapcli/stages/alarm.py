@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from snapcli.config import AUTO_DETECTOR, NO_DETECTOR, AlarmOptions
 from snapcli.errors import CheckError, UsageError
+from snapcli.judging.alarm_timeline import timeline_of
 from snapcli.judging.alarms import (
     WATCHED,
     Asked,
@@ -31,7 +32,7 @@ from snapcli.monitor.alarm import ALARM_FILE, FieldAlarm, alarm_to_dict
 from snapcli.origin.origin import origin_of
 from snapcli.pricing.alarm import STATE_BYTES, instructions_or_none
 from snapcli.progress import OnProgress, silent
-from snapcli.results.alarm import REPORT_FILE, AlarmReport, Silence, Tried
+from snapcli.results.alarm import REPORT_FILE, SCHEMA, AlarmReport, Silence, Tried
 from snapcli.runs import Run, write_json
 from snapcli.score.alarm import BLOCK_MOST, block_of
 from snapcli.targets import load_target
@@ -91,6 +92,7 @@ def alarm(
     step()
     is_probability = origin.dataset().labelled
     report = AlarmReport(
+        schema=SCHEMA,
         run=run.name,
         detector=detector,
         signal=signal,
@@ -117,6 +119,7 @@ def alarm(
         dev_stream=judged["dev"],
         test_stream=judged["test"],
         paper_stream=judge_streams(fitted.device, plain, as_printed, test, signal),
+        timeline=timeline_of(fitted.device, streams["test"], test, signal),
         scenes=scenes,
         accuracy=accuracy_estimate(streams["dev"], streams["test"], test)
         if is_probability

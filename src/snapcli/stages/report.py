@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from snapcli.emit import build_program
 from snapcli.measuring.frame_log import read_log
+from snapcli.metrics.thinning import thinned
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import CONFIG, run_recipe
 from snapcli.pricing.kernel_set import kernels_named
@@ -27,9 +25,10 @@ from snapcli.report.contents import (
     ToolRecord,
 )
 from snapcli.report.page import page
-from snapcli.results import bench, cost, export_c, stream
+from snapcli.results import alarm, bench, cost, export_c, stream
 from snapcli.results import eval as evaluated
 from snapcli.results.ablate import AblateTable, ablate_table
+from snapcli.results.alarm import AlarmReport
 from snapcli.results.bench import BenchReport
 from snapcli.results.calibrate import Figures
 from snapcli.results.cost import CostReport
@@ -44,8 +43,6 @@ from snapcli.stored import read_as, read_json
 from snapcli.targets import load_target
 
 STAGE, FILE = "report", "index.html"
-# As eval thins its streams.
-_STREAM_POINTS = 1000
 _Q16, _Q24 = 2**16, 2**24
 T = TypeVar("T")
 
@@ -103,6 +100,7 @@ class _Reader:
             missing=self.missing,
             evaluation=evaluation,
             cost=self._report("cost", cost.COST_FILE, CostReport, cost.SCHEMA),
+            alarm=self._report("alarm", alarm.REPORT_FILE, AlarmReport, alarm.SCHEMA),
             taps=self._taps() if origin.has_float else None,
             figures=self._figures(),
             without_heads=origin.without_heads,
@@ -208,13 +206,13 @@ class _Reader:
         log = read_log(path, f"Run: {self.run.remedy(stage)}")
         return DeviceStream(
             report=played,
-            score=tuple(_thinned(log["uncertainty_q16"] / _Q16).tolist()),
-            threshold=tuple(_thinned(log["threshold_q24"] / _Q24).tolist()),
-            abstained=tuple(_thinned(log["abstain"]).tolist()),
+            score=tuple(thinned(log["uncertainty_q16"] / _Q16).tolist()),
+            threshold=tuple(thinned(log["threshold_q24"] / _Q24).tolist()),
+            abstained=tuple(thinned(log["abstain"]).tolist()),
             alarm=PlayedAlarm(
-                statistic=tuple(_thinned(log["alarm_statistic_q16"] / _Q16).tolist()),
+                statistic=tuple(thinned(log["alarm_statistic_q16"] / _Q16).tolist()),
                 threshold=played.alarm_threshold,
-                on=tuple(_thinned(log["alarm_on"]).tolist()),
+                on=tuple(thinned(log["alarm_on"]).tolist()),
             )
             if played.alarm_threshold is not None
             else None,
@@ -238,9 +236,3 @@ class _Reader:
                 for name, tool in record.get("tools", {}).items()
             },
         )
-
-
-def _thinned(values: NDArray[Any]) -> NDArray[Any]:
-    """At most so many points: the largest of each group of neighbours."""
-    step = -(-len(values) // _STREAM_POINTS)
-    return np.maximum.reduceat(values, np.arange(0, len(values), step)) if step else values
