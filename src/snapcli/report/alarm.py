@@ -20,17 +20,24 @@ _FOUND = (
     Column("median", group="delay, frames", digits=0),
     Column("90 %", group="delay, frames", digits=0),
 )
+_GROUPED = (Column("shifts"), Column("how many", digits=0), *_FOUND)
+_SHIFTS = (
+    Column("shift"),
+    Column("severity", digits=0),
+    Column("costs, points", digits=1),
+    *_FOUND,
+)
 _STREAMS = (
     Column("streams"),
     Column("all", group="events", digits=0),
     Column("of 10 points", group="events", digits=0),
     Column("found", group="events", digits=0),
     Column("delay, frames", digits=0),
-    Column("false alarms per 10,000 clean frames", digits=1),
-    Column("AUPRC of frames in events"),
-    Column("single frames", group="AUPRC"),
-    Column("alarm on max-probability", group="AUPRC"),
-    Column("gain on that", is_gain=True),
+    Column("false per 10,000", digits=1),
+    Column("alarm", group="AUPRC of frames in events"),
+    Column("single frames", group="AUPRC of frames in events"),
+    Column("alarm on max-probability", group="AUPRC of frames in events"),
+    Column("gain on that", group="AUPRC of frames in events", is_gain=True),
 )
 
 
@@ -38,23 +45,19 @@ def alarm_section(report: AlarmReport | None) -> str:
     """Empty where there is none."""
     if report is None:
         return ""
+    groups = [_group(group, report.watched) for group in report.groups if group.shifts]
+    shifts = [_shift(shift, report.watched) for shift in report.shifts]
+    every = table("Shifts of test data", _SHIFTS, shifts, "alarm-shifts")
     return "".join(
         (
             tag("p", prose(_promise(report)), class_="words"),
             _timeline(report),
-            table("Shifts that begin suddenly", (Column("shifts"), Column("how many", digits=0),
-                  *_FOUND), [_group(g) for g in report.groups if g.shifts], "alarm-groups"),
+            table("Shifts that begin suddenly", _GROUPED, groups, "alarm-groups"),
+            tag("details", tag("summary", text("Every shift")), every),
             table("Long streams", _STREAMS, _streams(report), "alarm-streams"),
             _accuracy(report),
-            tag(
-                "details",
-                tag("summary", text("Every shift")),
-                table("Shifts of test data", (Column("shift"), Column("severity", digits=0),
-                      Column("costs, points", digits=1), *_FOUND),
-                      [_shift(s) for s in report.shifts], "alarm-shifts"),
-            ),
         )
-    )  # fmt: skip
+    )
 
 
 def _promise(report: AlarmReport) -> str:
@@ -93,7 +96,7 @@ def _timeline(report: AlarmReport) -> str:
         f"above. Alarms that begin in clean frames: {false}."
     )
     lane = Lane("statistic", "m-snap", shown.statistic, [shown.threshold], shown.on)
-    return figure(timeline(view, lane, "alarm"), "The alarm over a stream", words, wide=True)
+    return figure(timeline(view, lane, "alarm-stream"), "The alarm over a stream", words, wide=True)
 
 
 def _false_alarms(shown: AlarmTimeline) -> int:
@@ -109,17 +112,19 @@ def _false_alarms(shown: AlarmTimeline) -> int:
     )
 
 
-def _group(group: Group) -> Row:
-    return Row([_GROUPS[group.name], group.shifts, *_delays(group)])
+def _group(group: Group, watched: int) -> Row:
+    return Row([_GROUPS[group.name], group.shifts, *_delays(group, watched)])
 
 
-def _shift(shift: ShiftFound) -> Row:
+def _shift(shift: ShiftFound, watched: int) -> Row:
     severity = shift.severity or None
-    return Row([shift.name.replace("_", " "), severity, 100 * shift.drop, *_delays(shift)])
+    return Row([shift.name.replace("_", " "), severity, 100 * shift.drop, *_delays(shift, watched)])
 
 
-def _delays(found: Group | ShiftFound) -> Sequence[float]:
-    return 100 * found.found, found.median, found.slow
+def _delays(found: Group | ShiftFound, watched: int) -> Sequence[float | None]:
+    """Share found, median and 90 %; none for a delay that is longer than anybody watched."""
+    delays = (d if d < watched else None for d in (found.median, found.slow))
+    return 100 * found.found, *delays
 
 
 def _streams(report: AlarmReport) -> list[Row]:

@@ -11,7 +11,14 @@ from snapcli import fixedpoint as fx
 from snapcli.monitor.monitor import Monitor
 from snapcli.monitor.settings import check_of, layout_of, pack_settings
 
-from ..tiny_monitor import MAPS, class_gated_map, gated_map, random_inputs, tiny_monitor
+from ..tiny_monitor import (
+    MAPS,
+    class_gated_map,
+    gated_map,
+    random_inputs,
+    tiny_alarm,
+    tiny_monitor,
+)
 from .test_emit import FLAGS, LIBRARY, call, emit
 
 pytestmark = [
@@ -20,11 +27,12 @@ pytestmark = [
 ]
 
 # Reads one block and then inputs; writes its own block, whether the one read fits, and of each
-# input U, F and whether it is foreign, under it.
+# input U, F, whether it is foreign, the alarm and its statistic, under it.
 DRIVER = """
 #include <stdio.h>
 #include <string.h>
 #include "snap_model.h"
+#include "snapuq.h"
 
 static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];
 static struct snap_model_settings given;
@@ -37,12 +45,17 @@ int main(void)
     }
     const int32_t fits = snap_model_settings_fit(&given);
     fwrite(&fits, sizeof fits, 1, stdout);
+    struct snapuq_alarm_state state;
+    snap_alarm_start_with(&given, &state);
     while (fits && fread(snap_model_input(arena), SNAP_MODEL_INPUT_BYTES, 1, stdin) == 1) {
         struct snap_model_result result;
         snap_model_run_with(arena, &given, &result);
         fwrite(&result.uncertainty_q16, sizeof result.uncertainty_q16, 1, stdout);
         fwrite(&result.foreign_q16, sizeof result.foreign_q16, 1, stdout);
         fwrite(&result.foreign, sizeof result.foreign, 1, stdout);
+        const int32_t on = snap_alarm_step_with(&given, &state, &result);
+        fwrite(&on, sizeof on, 1, stdout);
+        fwrite(&state.statistic_q16, sizeof state.statistic_q16, 1, stdout);
     }
     return 0;
 }
@@ -63,10 +76,11 @@ class Program:
         self.block_bytes = len(pack_settings(monitor, self.model_id))
 
     def run(self, block: bytes, x: np.ndarray) -> tuple[bytes, bool, np.ndarray]:
-        """(its own block, whether the given one fits, U, F and foreign of each input [n, 3])."""
+        """(its own block, whether the given one fits, U, F, foreign, alarm and statistic of each
+        input [n, 5])."""
         answer = call([self.path], block + x.tobytes())
         own, rest = answer[: self.block_bytes], answer[self.block_bytes :]
-        found = np.frombuffer(rest[4:], "<u4").reshape(-1, 3)
+        found = np.frombuffer(rest[4:], "<u4").reshape(-1, 5)
         return own, bool(int.from_bytes(rest[:4], "little")), found
 
 
@@ -94,6 +108,7 @@ def other(monitor: Monitor) -> Monitor:
     foreign = [(name, 30000, -700000) for name in decision.foreign.inputs]
     return replace(
         monitor,
+        alarm=tiny_alarm("F", fx.ALARM_WINDOW, baseline=7, threshold_q16=1 << 16),
         decision=replace(
             decision,
             weight_q16=(50000, 65536 - 50000),
@@ -120,12 +135,27 @@ def test_python_and_c_hold_the_same_bytes_and_a_block_rules(kind: str, tmp_path:
     expected, before = replaced.run(x), monitor.run(x)
     for column, name in enumerate(("uncertainty_q16", "foreign_q16", "foreign")):
         np.testing.assert_array_equal(found[:, column], getattr(expected, name), err_msg=name)
+    alarm = replaced.alarm.parameters
+    on, statistic = fx.alarm_run(
+        alarm, fx.alarm_start(alarm), expected.foreign_q16[None], expected.uncertainty_q16[None]
+    )
+    np.testing.assert_array_equal(found[:, 3], on[0])
+    np.testing.assert_array_equal(found[:, 4].view(np.int32), statistic[0])
+    assert len(np.unique(statistic)) > 10
     assert np.any(expected.uncertainty_q16 != before.uncertainty_q16)
     assert np.any(expected.foreign_q16 != before.foreign_q16)
 
 
 # Behind the isotonic map, F with one gate and its threshold.
 STEP_AT = 72 + 32 * 4 + 33 * 4 + 5 * 4
+# Of the alarm, behind step and table of the confidence.
+SIGNAL_AT = STEP_AT + 4 + 512
+EDGE_AT, GAIN_AT = SIGNAL_AT + 8, SIGNAL_AT + 8 + 15 * 4
+THRESHOLD_AT = GAIN_AT + 16 * 4
+
+
+def watched() -> Monitor:
+    return replace(tiny_monitor("isotonic"), alarm=tiny_alarm(baseline=1))
 
 
 # Offsets of SPEC 3.6; the isotonic map begins at 64, behind the weights of two taps.
@@ -148,10 +178,24 @@ STEP_AT = 72 + 32 * 4 + 33 * 4 + 5 * 4
         (72 + 32 * 4 + 32 * 4, 65537),  # the last value
         (STEP_AT, 2**22 + 1),
         (STEP_AT, -1),
+        (SIGNAL_AT, 4),
+        (SIGNAL_AT + 4, 4),  # detector
+        (EDGE_AT + 14 * 4, 0),  # not ascending
+        (GAIN_AT, 1),
+        (GAIN_AT, -(16 << 16) - 1),
+        (GAIN_AT + 15 * 4, (16 << 16) + 1),
+        (THRESHOLD_AT, 0),  # of a sum
+        (THRESHOLD_AT, (1 << 28) + 1),
+        (THRESHOLD_AT + 4, -(1 << 28) - 1),  # clear
+        (THRESHOLD_AT + 8, (1 << 28) + 1),  # start
+        (THRESHOLD_AT + 12, (16 << 16) + 1),  # offset
+        (THRESHOLD_AT + 16, -(16 << 16) - 1),  # limit
+        (THRESHOLD_AT + 20, 65536),  # baseline
+        (THRESHOLD_AT + 24, -1),  # confidence
     ],
 )
 def test_what_is_out_of_range_does_not_fit(offset: int, value: int, isotonic: Program) -> None:
-    block = bytearray(pack_settings(tiny_monitor("isotonic"), isotonic.model_id))
+    block = bytearray(pack_settings(watched(), isotonic.model_id))
     none = np.zeros(0, np.int8)
     assert isotonic.run(bytes(block), none)[1]
     block[offset : offset + 4] = (value & 0xFFFFFFFF).to_bytes(4, "little")
@@ -160,13 +204,13 @@ def test_what_is_out_of_range_does_not_fit(offset: int, value: int, isotonic: Pr
 
 @pytest.fixture(scope="module")
 def isotonic(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program(tiny_monitor("isotonic"), tmp_path_factory.mktemp("isotonic"))
+    return Program(watched(), tmp_path_factory.mktemp("isotonic"))
 
 
 def test_whatever_fits_runs_without_undefined_behaviour(isotonic: Program) -> None:
     """The sanitizers watch; numbers are random where nothing refuses them."""
     rng = np.random.default_rng(0)
-    whole = pack_settings(tiny_monitor("isotonic"), isotonic.model_id)
+    whole = pack_settings(watched(), isotonic.model_id)
     accepted = 0
     for _ in range(60):
         block = bytearray(whole)
