@@ -8,7 +8,7 @@ import typer
 from snapcli import console
 from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AsJson, NoWait, RunPath, RunsDir, TargetName
-from snapcli.cli.render import notes, size
+from snapcli.cli.render import notes, plural, size
 
 if TYPE_CHECKING:
     from snapcli.results.flash import FlashReport
@@ -110,6 +110,9 @@ def show(report: "FlashReport") -> None:
         ("", "with monitor", "without", "limit"),
         rows,
     )
+    if report.evidence:
+        kept = plural(report.evidence, "input")
+        console.say(f"Keeps the most surprising {kept} of a stream: snap monitor --collect")
     if report.flasher:
         console.pairs(
             f"written to {report.probe} with {report.flasher}",

@@ -207,6 +207,7 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
         rows,
     )
     shown = (*_SHARES, "alarmed") if report.watched else _SHARES
+    width = _BAR * len(_SHARES) // (2 * len(shown))
     titles = [cell for name in shown for cell in (_TITLES[name], "")]
     console.table(
         "what was refused",
@@ -215,7 +216,7 @@ def stream(report: "StreamReport", stored: Iterable[str]) -> None:
             (
                 f"{sum(s.frames for s in segments):,}",
                 kind,
-                *(cell for name in shown for cell in _drawn(_share(segments, name))),
+                *(cell for name in shown for cell in _drawn(_share(segments, name), width)),
             )
             for kind, segments in _by_kind(report.segments).items()
         ],
@@ -234,8 +235,8 @@ def _alarms(report: "StreamReport") -> str:
     return f"{report.alarms} on {report.watched}, the first at frame {report.first_alarm + 1:,}"
 
 
-def _drawn(share: float) -> tuple[str, str]:
-    return percent(share), bar(share, _BAR)
+def _drawn(share: float, width: int) -> tuple[str, str]:
+    return percent(share), bar(share, width)
 
 
 def _share(segments: "Iterable[SegmentReport]", name: str) -> float:

@@ -20,13 +20,14 @@ _TOP, _NAMES = 26, 74
 @dataclass(frozen=True)
 class Lane:
     """One score over the stream. thresholds: one for all groups, or one each. alarms: groups in
-    which there was one."""
+    which there was one; strip: what they are called."""
 
     name: str
     look: str
     score: Sequence[float]
     thresholds: Sequence[float]
     alarms: Sequence[bool]
+    strip: str = "alarms"
 
 
 def lane(method: MethodFigures, look: str) -> Lane:
@@ -37,7 +38,9 @@ def lane(method: MethodFigures, look: str) -> Lane:
 
 
 def device_lane(stream: DeviceStream) -> Lane:
-    return Lane("U of the device", "m-snap", stream.score, stream.threshold, stream.abstained)
+    return Lane(
+        "U of the device", "m-snap", stream.score, stream.threshold, stream.abstained, "refused"
+    )
 
 
 def alarm_lane(alarm: PlayedAlarm, name: str) -> Lane:
@@ -93,7 +96,7 @@ def timeline(view: StreamView, lane: Lane, name: str, is_first: bool = True) -> 
     parts += _threshold(lane, middles, up)
     parts.append(_alarms(lane, across, group, bottom + _GAP))
     parts += _delays(view, lane, across, frames)
-    parts.append(label(_LEFT - 7, bottom + _GAP + 9, "alarms", "end"))
+    parts.append(label(_LEFT - 7, bottom + _GAP + 9, lane.strip, "end"))
     title = f"{lane.name} over {plural(frames, 'frame')}"
     return svg(_WIDTH, strip + _STRIP + _NAMES, title, *parts)
 
