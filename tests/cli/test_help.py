@@ -18,7 +18,7 @@ from tests.conftest import need, snap
 COMMANDS = (
     *("train", "calibrate", "quantize", "export-c", "flash", "bench"),
     *("demo", "run", "attach", "taps"),
-    *("eval", "cost", "ablate", "report", "compare", "show", "monitor", "inspect"),
+    *("alarm", "eval", "cost", "ablate", "report", "compare", "show", "monitor", "inspect"),
     *("verify", "methods", "models", "ports", "doctor"),
     *("data", "kernels"),
 )
