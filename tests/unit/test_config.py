@@ -14,6 +14,7 @@ from snapcli.config import (
     THIRD_INPUTS,
     THRESHOLDS,
     AblateOptions,
+    AlarmOptions,
     AttachOptions,
     BenchOptions,
     CalibrateOptions,
@@ -74,7 +75,7 @@ recipes = st.builds(
 
 ALL = (
     *(TrainOptions, AttachOptions, CalibrateOptions, QuantizeOptions, ExportOptions, BenchOptions),
-    *(EvalOptions, CostOptions, AblateOptions, TapsOptions, VerifyOptions),
+    *(AlarmOptions, EvalOptions, CostOptions, AblateOptions, TapsOptions, VerifyOptions),
 )
 EACH = [(options, f) for options in ALL for f in fields(options)]
 RANGES = [pytest.param(o, f, id=f"{o.stage}.{f.name}") for o, f in EACH if option_of(f).limits]

@@ -551,7 +551,8 @@ struct snapuq_alarm {
     int32_t offset_q16;     /* without a baseline */
     int32_t limit_q16;      /* the largest offset that leaves an alarm possible */
     uint32_t baseline;      /* frames that set the offset in the field, at most 65535; 0: none do */
-    int32_t confidence_q16; /* [0, 16]: the baseline's chance to set it too low is exp(-confidence) */
+    int32_t confidence_q16; /* [0, 4096]: the chance that a baseline of independent frames sets it
+                             * too low is exp(-confidence) */
     const uint16_t *log2_q15; /* [257] */
 };
 

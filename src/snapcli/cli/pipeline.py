@@ -1,4 +1,4 @@
-"""What `snap demo` and `snap run` share: progress of the six stages, and one table at the end."""
+"""What `snap demo` and `snap run` share: progress of the stages, and one table at the end."""
 
 import shlex
 import shutil
@@ -17,6 +17,7 @@ from snapcli.errors import ConfigError, UsageError
 from snapcli.progress import OnProgress
 
 if TYPE_CHECKING:
+    from snapcli.results.alarm import AlarmReport
     from snapcli.stages.pipeline import PipelineReport
 
 
@@ -86,6 +87,7 @@ def _table(report: "PipelineReport", folder: str, without_heads: str) -> None:
         rows.append(
             (f"AUROC of OOD, {name}", f"F {figure(ours)}, max-probability {figure(theirs)}")
         )
+    rows += [("alarm", _alarm(report.alarm))] if report.alarm else []
     flash = report.flash
     with_, without = flash.size, flash.size_without_heads
     rows += [
@@ -115,3 +117,14 @@ def _table(report: "PipelineReport", folder: str, without_heads: str) -> None:
         ]
     console.pairs(f"{report.train.run} on {flash.target} ({flash.part}), int8", rows)
     console.say(f"Everything is in {folder}. More: {_program()} show")
+
+
+def _alarm(report: "AlarmReport") -> str:
+    harmful = next(group for group in report.groups if group.name == "harmful")
+    quiet = f"{report.silence.test_alarms} false in {report.silence.test_frames:,} clean frames"
+    if not harmful.shifts:
+        return f"{report.detector}: {quiet}"
+    return (
+        f"{report.detector}: {percent(harmful.found)} of shifts of 10 points, half within "
+        f"{harmful.median:.0f} frames; {quiet}"
+    )

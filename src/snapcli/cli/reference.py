@@ -8,6 +8,7 @@ from typing import Any
 
 from snapcli.config import (
     AblateOptions,
+    AlarmOptions,
     AttachOptions,
     BenchOptions,
     CalibrateOptions,
@@ -24,7 +25,7 @@ from snapcli.config.option import StageOptions, default_text, flag_of, option_of
 
 CLASSES: tuple[type[StageOptions], ...] = (
     *(TrainOptions, AttachOptions, CalibrateOptions, QuantizeOptions, ExportOptions, BenchOptions),
-    *(EvalOptions, CostOptions, AblateOptions, TapsOptions, VerifyOptions),
+    *(AlarmOptions, EvalOptions, CostOptions, AblateOptions, TapsOptions, VerifyOptions),
 )
 _INTRODUCTION = """\
 # Options

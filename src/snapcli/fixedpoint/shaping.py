@@ -1,4 +1,4 @@
-"""Features as an out-of-distribution score wants them (SPEC 1.9) <-> snapuq_clip_s8.c,
+"""Features as an out-of-distribution score wants them (SPEC 1.10) <-> snapuq_clip_s8.c,
 snapuq_ash_s8.c."""
 
 from dataclasses import dataclass

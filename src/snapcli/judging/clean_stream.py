@@ -15,7 +15,8 @@ from snapcli.stored import check_values, json_value, read_npy, reading
 
 FEWEST = 200
 _HINT = "Give a record of snap monitor --record, or inputs as .npy, in the order they came."
-_NEEDED = ("uncertainty_q16", "foreign_q16", "score_q16", "abstain")
+# What a frame needs, and the most that each can be.
+_NEEDED = {"uncertainty_q16": 65536, "foreign_q16": 65536, "score_q16": 2**32 - 1, "abstain": 1}
 
 
 def clean_values(path: Path, monitor: Monitor, signal: str) -> NDArray[np.uint32]:
@@ -41,6 +42,7 @@ def _of_inputs(path: Path, monitor: Monitor, alarm: FieldAlarm) -> NDArray[np.ui
         x = read_npy(path)
         if x.shape[1:] != tuple(shape) or x.dtype not in (np.int8, np.float32, np.float64):
             raise ValueError(f"it is {x.dtype} {list(x.shape)}, not int8 or float of {list(shape)}")
+        check_values("it", x)
     quantized = x if x.dtype == np.int8 else graph.quantize(x.astype(np.float32))
     parts = [part for _, part in in_chunks(monitor.run, quantized)]
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in _NEEDED]
@@ -55,7 +57,7 @@ def _of_record(path: Path, alarm: FieldAlarm) -> NDArray[np.uint32]:
         for name, values in columns.items():
             if values.dtype.kind not in "iub":
                 raise ValueError(f"{name} is not a number in every line")
-            check_values(name, values, 0, 2**32 - 1)
+            check_values(name, values, 0, _NEEDED[name])
     u, f, s, abstain = (columns[name] for name in _NEEDED)
     return alarm.values(
         u.astype(np.uint32), f.astype(np.uint32), s.astype(np.uint32), abstain.astype(bool)

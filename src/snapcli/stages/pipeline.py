@@ -1,17 +1,20 @@
-"""The six stages in a row."""
+"""The stages of a recipe in a row."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
-from snapcli.config import Recipe
+from snapcli.config import NO_DETECTOR, Recipe
+from snapcli.errors import CheckError
 from snapcli.progress import OnProgress
+from snapcli.results.alarm import AlarmReport
 from snapcli.results.calibrate import CalibrateReport
 from snapcli.results.export_c import ExportReport
 from snapcli.results.flash import FlashReport
 from snapcli.results.quantize import QuantizeReport
 from snapcli.results.train import TrainReport
 from snapcli.runs import Run
+from snapcli.stages.alarm import alarm
 from snapcli.stages.bench import BenchReport, bench
 from snapcli.stages.calibrate import calibrate
 from snapcli.stages.export_c import export_c
@@ -23,11 +26,13 @@ from snapcli.targets import load_target
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """bench is None for a board that is not attached."""
+    """alarm is None where the recipe has none, or the data cannot bear one; bench for a board that
+    is not attached."""
 
     train: TrainReport
     calibrate: CalibrateReport
     quantize: QuantizeReport
+    alarm: AlarmReport | None
     export_c: ExportReport
     flash: FlashReport
     bench: BenchReport | None
@@ -44,6 +49,10 @@ def pipeline(
         calibrated = calibrate(run, recipe.calibrate, on_progress)
     with watch("quantize") as on_progress:
         quantized = quantize(run, recipe.quantize, on_progress)
+    alarmed = None
+    if recipe.alarm.detector != NO_DETECTOR:
+        with watch("alarm") as on_progress, suppress(CheckError):
+            alarmed = alarm(run, recipe.alarm, on_progress=on_progress)
     with watch("export-c"):
         exported = export_c(run, recipe.export_c)
     with watch("flash"):
@@ -52,4 +61,4 @@ def pipeline(
     if target.emulator:
         with watch("bench") as on_progress:
             benched = bench(run, target.name, recipe.bench, on_progress=on_progress)
-    return PipelineReport(trained, calibrated, quantized, exported, flashed, benched)
+    return PipelineReport(trained, calibrated, quantized, alarmed, exported, flashed, benched)
