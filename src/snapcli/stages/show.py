@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snapcli.origin.origin import origin_of
+from snapcli.results.alarm import AlarmReport, alarm_report
 from snapcli.results.attach import attach_report
 from snapcli.results.bench import bench_report
 from snapcli.results.calibrate import Figures, calibrate_record
@@ -107,6 +108,8 @@ def _figures(run: Run, stage: str) -> list[Figure]:
             _figure("Spearman of S, int8 to float", quantized.drift.spearman_all, "ratio"),
             *_decided(quantized),
         ]
+    if kind == "alarm":
+        return _alarm(alarm_report(run.path(kind)))
     if kind == "flash":
         size = image_size(run.path(f"build/{target}"))
         stack = "included" if load_target(target).port else "not included"
@@ -138,6 +141,18 @@ def _figure(name: str, value: float, unit: str) -> Figure:
 
 def _mean_surprisal(by_tap: Mapping[str, float]) -> list[Figure]:
     return [_figure(f"E[e] on clean dev, {tap}", e, "ratio") for tap, e in by_tap.items()]
+
+
+def _alarm(report: AlarmReport) -> list[Figure]:
+    name, silence = f"alarm ({report.detector} on {report.signal})", report.silence
+    harmful = next(group for group in report.groups if group.name == "harmful")
+    return [
+        _figure(f"{name}: shifts of 10 points that it finds", harmful.found, "share"),
+        _figure(f"{name}: frames until then, median", harmful.median, "number"),
+        Figure(
+            f"{name}: false on clean test frames", silence.test_alarms, f"of {silence.test_frames}"
+        ),
+    ]
 
 
 def _decided(report: Figures, what: str = "errors") -> list[Figure]:

@@ -383,6 +383,20 @@ def test_a_stage_is_stale_when_its_input_was_made_again(run: Run) -> None:
     assert run.state("train").status == run.state("calibrate").status == "done"
 
 
+def test_what_was_exported_before_there_was_an_alarm_is_stale(run: Run) -> None:
+    chain(run)
+    assert run.state("alarm").status == "missing"
+    put(run, "alarm", ("quantize",))
+    message, hint = refusal(run, "flash/qemu-m4")
+    assert "alarm has been made since" in message
+    assert hint == "Run: snap export-c --target qemu-m4"
+    put(run, "export-c/qemu-m4", ("quantize", "alarm"))
+    put(run, "flash/qemu-m4", ("export-c/qemu-m4",))
+    assert run.state("flash/qemu-m4").status == "done"
+    put(run, "alarm", ("quantize",), "another alarm")
+    assert "alarm has changed since" in refusal(run, "flash/qemu-m4")[0]
+
+
 def test_the_same_result_again_keeps_what_follows(run: Run) -> None:
     chain(run)
     put(run, "calibrate", ("train",))

@@ -18,6 +18,7 @@ from snapcli.runs import Run
 from snapcli.score.alarm import ONE_Q16
 from snapcli.stages import alarm as stage
 from snapcli.stages.alarm import alarm
+from snapcli.stages.show import _figures
 from tests.unit.stages.alarm_run import alarm_run
 from tests.unit.tiny_monitor import random_inputs
 
@@ -63,6 +64,14 @@ def test_the_report_says_what_was_asked_and_found(report: AlarmReport) -> None:
     assert report.scenes.block > 1
     assert report.instructions is None
     assert report.accuracy is not None
+
+
+def test_show_has_what_it_finds_and_how_often_it_is_wrong(run: Run, report: AlarmReport) -> None:
+    figures = {f.name: f.value for f in _figures(run, "alarm")}
+    (harmful,) = (group for group in report.groups if group.name == "harmful")
+    assert figures["alarm (cusum on U): shifts of 10 points that it finds"] == harmful.found
+    assert figures["alarm (cusum on U): frames until then, median"] == harmful.median
+    assert figures["alarm (cusum on U): false on clean test frames"] == report.silence.test_alarms
 
 
 def test_its_json_is_json(report: AlarmReport) -> None:
