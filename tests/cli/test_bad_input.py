@@ -595,7 +595,7 @@ def fake_device(script: Callable[[Frame], bytes]) -> Iterator[str]:
 
 
 def hello(frame: Frame, model_id: str, target: str = "qemu-m4") -> bytes:
-    numbers = (3, 2, 256, 10, 2, 9, 1, 0, 1, 80_000_000, 5120, 0, 0, 0)
+    numbers = (4, 2, 256, 10, 2, 9, 1, 0, 1, 80_000_000, 5120, 0, 0, 0)
     fixed = struct.pack("<HHIHHHBBIIIIII16s", *numbers, model_id.encode())
     return encode(Frame(Type.HELLO | 0x80, frame.sequence, fixed + target.encode()))
 
