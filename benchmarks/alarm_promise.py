@@ -15,9 +15,18 @@ from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
 from snapcli.config import DETECTORS
-from snapcli.score.alarm import FittedAlarm, ShiftScores, block_of, fit_alarm
+from snapcli.score.alarm import (
+    BETTING,
+    ONE_Q16,
+    FittedAlarm,
+    ShiftScores,
+    block_of,
+    fit_alarm,
+    silence_of,
+)
 
 DEVICES, FRAMES, BASELINE, EXAMPLES, SCENE = 100, 10_000, 512, 1_000, 4
+DRAWS, FEW = 40, 300
 CLEAN, HARMLESS, HARMFUL, OTHER = -4.0, -3.7, -1.5, -3.6
 
 
@@ -28,11 +37,7 @@ def main() -> None:
     asked = parser.parse_args()
     every, seed = asked.false_alarms_every, asked.seed
     rng = np.random.default_rng(seed)
-    scores = ShiftScores(
-        _u(rng.normal(CLEAN, 1.5, EXAMPLES)),
-        [_u(rng.normal(HARMFUL, 2, EXAMPLES))],
-        [_u(rng.normal(HARMLESS, 1.5, EXAMPLES))],
-    )
+    scores = _scores(rng, EXAMPLES)
     block = block_of(_scenes(rng, CLEAN, (1, 20_000))[0], scores.clean)
     total = DEVICES * FRAMES
     print(
@@ -53,6 +58,49 @@ def main() -> None:
                 f"{total / fitted.at_least:,.0f} | {counts[0]:,} | {counts[1]:,} | "
                 f"{_delay(fitted, rng, scene)} |"
             )
+    _examples(rng, every)
+    _coverage(rng, every)
+
+
+def _examples(rng: np.random.Generator, every: float) -> None:
+    print("\nFrames between false alarms that so many clean dev examples make sure of\n")
+    kinds = [(d, baseline) for baseline in (0, BASELINE) for d in DETECTORS if d != BETTING]
+    titles = [f"{d}, baseline {baseline}" for d, baseline in kinds]
+    print(f"| examples | {' | '.join(titles)} |\n|{'---|' * (1 + len(titles))}")
+    for examples in (100, 300, 1_000, 3_000, 10_000):
+        scores = _scores(rng, examples)
+        found = [fit_alarm(d, scores, every, 1, baseline).at_least for d, baseline in kinds]
+        print(f"| {examples:,} | {' | '.join(f'{frames:,.0f}' for frames in found)} |")
+
+
+def _coverage(rng: np.random.Generator, every: float) -> None:
+    """True run lengths by the shares of a million clean frames."""
+    print(f'\nIn how many of {DRAWS} draws of {FEW} clean dev examples "at least" was kept\n')
+    print("| baseline | detector | kept | least of true / at least |\n|---|---|---|---|")
+    all_clean = _u(rng.normal(CLEAN, 1.5, 1_000_000))
+    for baseline in (0, BASELINE):
+        for detector in (d for d in DETECTORS if d != BETTING):
+            ratio = []
+            for _ in range(DRAWS):
+                fitted = fit_alarm(detector, _scores(rng, FEW), every, 1, baseline)
+                gains, device = fitted.gains, fitted.device
+                bins = np.searchsorted(gains.edges, all_clean, side="right")
+                shares = np.bincount(bins, minlength=len(gains.nats)) / len(all_clean)
+                offsets = np.array([device.offset_q16 / ONE_Q16])
+                if baseline:
+                    offsets = gains.offsets(shares, baseline, 1, 0.0)
+                true = silence_of(detector, gains.nats, shares, offsets, 1)
+                ratio.append(true(device.threshold_q16 / ONE_Q16) / fitted.at_least)
+            kept = int(np.sum(np.array(ratio) >= 1))
+            print(f"| {baseline} | {detector} | {kept} | {min(ratio):.2f} |", flush=True)
+
+
+def _scores(rng: np.random.Generator, examples: int) -> ShiftScores:
+    return ShiftScores(
+        _u(rng.normal(CLEAN, 1.5, examples)),
+        [_u(rng.normal(HARMFUL, 2, 1_000))],
+        [_u(rng.normal(HARMLESS, 1.5, 1_000))],
+    )
 
 
 def _alarms(fitted: FittedAlarm, rng: np.random.Generator, mean: float, scene: bool) -> int:

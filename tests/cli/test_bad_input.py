@@ -655,7 +655,7 @@ def half_way(frame: Frame, model_id: str) -> bytes:
             "arrive damaged",
         ),
         (
-            lambda frame, model_id: encode(Frame(0x81, frame.sequence, b"\x03\x00")),
+            lambda frame, model_id: encode(Frame(0x81, frame.sequence, b"\x04\x00")),
             DEVICE,
             "of the wrong form",
         ),

@@ -10,6 +10,7 @@ from snapcli import fixedpoint as fx
 from snapcli.device import AlarmAction, Client, Emulator
 from snapcli.monitor.alarm import load_alarm
 from snapcli.origin.origin import origin_of
+from snapcli.results.alarm import alarm_report
 from snapcli.runs import Run
 from snapcli.targets import load_target
 from tests.conftest import Finished, Workspace, snap
@@ -60,6 +61,16 @@ def test_what_was_exported_before_has_no_alarm(workspace: Workspace) -> None:
     error, hint = stale.error()
     assert "alarm of" in error
     assert hint.startswith("Run: snap alarm")
+
+
+def test_an_alarm_is_small_and_judged_by_long_streams(built: Workspace) -> None:
+    report = alarm_report(built.run / "alarm")
+    assert report.state_bytes <= 64
+    assert report.instructions is not None
+    assert 0 < report.instructions <= 200
+    for stream in (report.dev_stream, report.test_stream):
+        assert stream.events >= 10
+        assert stream.clean_frames >= 50_000
 
 
 def test_a_stream_is_watched_frame_by_frame(alarmed: Workspace) -> None:

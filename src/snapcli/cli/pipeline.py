@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from snapcli import console
 from snapcli.cli.interrupt import resumable
 from snapcli.cli.render import figure, idle_heads, percent, size, within
-from snapcli.config import Recipe
+from snapcli.config import NO_DETECTOR, Recipe
 from snapcli.errors import ConfigError, UsageError
 from snapcli.progress import OnProgress
 
@@ -38,6 +38,8 @@ def run_pipeline(recipe: Recipe, runs_dir: Path, json: bool) -> None:
         raise ConfigError(error.message, error.hint) from None
     with new_run(runs_dir, run_prefix(recipe.train.dataset)) as run, resumable(run):
         report = pipeline(run, recipe, _watch)
+    if report.alarm is None and recipe.alarm.detector != NO_DETECTOR:
+        console.note("alarm      none: the data bear none; snap alarm says why")
     if report.bench is None:
         console.note(f"bench      skipped: {target.name} is a {'board' if target.port else 'core'}")
     if json:
@@ -121,10 +123,10 @@ def _table(report: "PipelineReport", folder: str, without_heads: str) -> None:
 
 def _alarm(report: "AlarmReport") -> str:
     harmful = next(group for group in report.groups if group.name == "harmful")
-    quiet = f"{report.silence.test_alarms} false in {report.silence.test_frames:,} clean frames"
+    quiet = f"{report.silence.test_alarms} false in {report.silence.test_frames:,}"
     if not harmful.shifts:
         return f"{report.detector}: {quiet}"
     return (
-        f"{report.detector}: {percent(harmful.found)} of shifts of 10 points, half within "
+        f"{report.detector}: {percent(harmful.found)} of 10-point shifts, half within "
         f"{harmful.median:.0f} frames; {quiet}"
     )

@@ -178,7 +178,7 @@ def fit_alarm(
         return gains.offsets(clean, baseline, block, sure) if baseline else np.array([offset])
 
     def silence(clean: Array) -> run_length.RunLength:
-        return _silence(detector, gains.nats, clean, baselines(clean), block)
+        return silence_of(detector, gains.nats, clean, baselines(clean), block)
 
     silent = silence(shares)
     if detector == BETTING:
@@ -224,7 +224,7 @@ def fit_alarm(
     )
 
 
-def _silence(
+def silence_of(
     detector: str, nats: Array, shares: Array, offsets: Array, block: int
 ) -> run_length.RunLength:
     """Frames until a false alarm where clean frames have these shares; of many devices, whose

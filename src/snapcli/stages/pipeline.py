@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 from snapcli.config import NO_DETECTOR, Recipe
-from snapcli.errors import CheckError
+from snapcli.errors import CheckError, UsageError
 from snapcli.progress import OnProgress
 from snapcli.results.alarm import AlarmReport
 from snapcli.results.calibrate import CalibrateReport
@@ -51,7 +51,7 @@ def pipeline(
         quantized = quantize(run, recipe.quantize, on_progress)
     alarmed = None
     if recipe.alarm.detector != NO_DETECTOR:
-        with watch("alarm") as on_progress, suppress(CheckError):
+        with watch("alarm") as on_progress, suppress(CheckError, UsageError):
             alarmed = alarm(run, recipe.alarm, on_progress=on_progress)
     with watch("export-c"):
         exported = export_c(run, recipe.export_c)

@@ -113,6 +113,7 @@ def test_auto_takes_the_one_that_tells_events_best_of_those_that_are_soon() -> N
     assert first_of([slow, noisy]) is slow
 
 
+@pytest.mark.slow
 def test_auto_tries_every_detector_on_types_that_it_has_not_seen() -> None:
     rows = try_detectors(DEV, "U", ASKED)
     assert [t.detector for t in rows] == list(DETECTORS)
@@ -122,6 +123,7 @@ def test_auto_tries_every_detector_on_types_that_it_has_not_seen() -> None:
         assert 1 <= row.median <= WATCHED
 
 
+@pytest.mark.slow
 def test_long_streams_tell_events_false_alarms_and_recovery() -> None:
     fitted, plain = (ASKED.fit(EWMA, DEV.scores(s)).device for s in ("U", PLAIN))
     streams = field_streams(TEST, ASKED.baseline, seed=0)
@@ -151,6 +153,7 @@ def test_recovery_is_counted_from_where_clean_frames_come_back() -> None:
     assert judge_streams(slow, slow, streams, frames, "U").late == 1
 
 
+@pytest.mark.slow
 def test_scenes_break_an_alarm_that_does_not_expect_them() -> None:
     asked = replace(ASKED, baseline=1_024)
     fitted, plain = (asked.fit(EWMA, DEV.scores(s)) for s in ("U", PLAIN))

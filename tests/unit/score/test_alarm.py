@@ -121,6 +121,25 @@ def test_a_bet_promises_the_logarithm() -> None:
     assert fitted.device.confidence_q16 == round(-math.log(0.05) * ONE_Q16)
 
 
+def test_a_block_makes_a_bet_as_many_times_as_slow_and_as_doubtful() -> None:
+    device = fit_alarm(BETTING, made_scores(), 10_000, 8, 4_096).device
+    assert device.threshold_q16 == round(8 * math.log(10_000 / 8) * ONE_Q16)
+    assert device.confidence_q16 == round(-8 * math.log(0.05) * ONE_Q16)
+    # Dev examples are drawn independently, whatever the field's frames do.
+    assert fit_alarm(BETTING, made_scores(), 10_000, 8, 0).device.confidence_q16 == round(
+        -math.log(0.05) * ONE_Q16
+    )
+
+
+def test_a_mean_does_not_sound_at_what_is_nearly_clean_however_often_it_may() -> None:
+    """One alarm per 20 frames would be easy to keep."""
+    fitted = fit_alarm(EWMA, made_scores(), 20, 1, 512)
+    assert fitted.expected > 1_000
+    nearly = u(np.random.default_rng(4), HARMLESS, (100, 400))
+    clean = u(np.random.default_rng(5), CLEAN, (100, 512))
+    assert alarms(fitted, np.concatenate([clean, nearly], axis=1)) < 20
+
+
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_what_is_expected_is_what_was_asked_for_and_at_least_is_no_more(detector: str) -> None:
     fitted = fit_alarm(detector, made_scores(), 10_000, 1, 0)
@@ -158,7 +177,7 @@ def test_the_bound_holds_in_most_draws_of_dev_data() -> None:
             offsets = np.array([device.offset_q16 / ONE_Q16])
             if baseline:
                 offsets = gains.offsets(shares, baseline, 1, 0.0)
-            true = fitting._silence(CUSUM, gains.nats, shares, offsets, 1)
+            true = fitting.silence_of(CUSUM, gains.nats, shares, offsets, 1)
             held.append(fitted.at_least <= true(device.threshold_q16 / ONE_Q16))
         assert np.mean(held) >= 0.9
 

@@ -13,12 +13,12 @@ EVIDENCE = np.array([-0.9, -0.3, 0.4, 1.7])
 
 
 def _simulated(threshold: float, keep: float, start: float, floor: float) -> float:
-    """4,000 streams; statistic = keep * statistic + evidence, from floor upwards."""
+    """1,500 streams; statistic = keep * statistic + evidence, from floor upwards."""
     rng = np.random.default_rng(0)
-    at = np.full(4_000, start)
-    frames, left = np.zeros(4_000), np.ones(4_000, bool)
+    at = np.full(1_500, start)
+    frames, left = np.zeros(1_500), np.ones(1_500, bool)
     while left.any():
-        at = keep * np.maximum(at, floor) + rng.choice(EVIDENCE, 4_000, p=SHARES)
+        at = keep * np.maximum(at, floor) + rng.choice(EVIDENCE, 1_500, p=SHARES)
         frames += left
         left &= at < threshold
     return float(frames.mean())
@@ -35,7 +35,7 @@ def test_a_fair_walk_that_cannot_fall_below_nothing_takes_n_times_n_plus_1(steps
 @pytest.mark.parametrize("threshold", [2.0, 4.0])
 def test_a_sum_takes_as_long_as_in_a_simulation(threshold: float) -> None:
     expected = run_length.of_sum(SHARES, EVIDENCE)(threshold)
-    assert expected == pytest.approx(_simulated(threshold, 1.0, 0.0, 0.0), rel=0.06)
+    assert expected == pytest.approx(_simulated(threshold, 1.0, 0.0, 0.0), rel=0.1)
 
 
 def test_a_mean_takes_as_long_as_in_a_simulation() -> None:
@@ -43,7 +43,7 @@ def test_a_mean_takes_as_long_as_in_a_simulation() -> None:
     start = memory * float(SHARES @ EVIDENCE)
     expected = run_length.of_mean(SHARES, EVIDENCE, memory)(1.0)
     simulated = _simulated(1.0, 1 - 1 / memory, start, -np.inf)
-    assert expected == pytest.approx(simulated, rel=0.06)
+    assert expected == pytest.approx(simulated, rel=0.1)
 
 
 def test_a_window_is_silent_for_at_least_as_long_as_said() -> None:
