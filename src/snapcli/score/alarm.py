@@ -48,7 +48,7 @@ _HARMLESS, _NORMAL = 0.5, 0.1
 _PRIOR = 0.5  # examples in each bin beside those that were seen
 _LARGEST = 7.0  # nats
 _BASELINES, _QUANTILES = 500, 5
-# A baseline may leave so little evidence that a harmful shift takes this many frames.
+# A baseline may leave so little evidence that the most harmful shift takes this many frames.
 _PATIENCE = 200
 # The statistic of a mean or a window falls so much of the way to its usual place before an alarm
 # ends, and comes so much of the way from there to where harmful data are as likely as harmless
@@ -192,7 +192,8 @@ def fit_alarm(
         threshold = max(threshold, usual + _TOWARDS * (even - usual))
     pace = threshold / (_PATIENCE * block if summed else _MEMORY)
     growth = float(gains.harmful @ gains.nats)
-    limit = max(growth - pace, offset)
+    strongest = max(float(_mean_shares(gains.edges, [v]) @ gains.nats) for v in scores.harmful)
+    limit = max(strongest - pace, offset)
     device = fx.Alarm(
         detector=_ON_DEVICE[detector],
         edge_q16=_padded(gains.edges, fx.ALARM_BINS - 1),

@@ -211,6 +211,17 @@ def test_a_bet_keeps_its_promise_where_the_field_is_not_like_dev() -> None:
     assert alarms(plain, values) > 100
 
 
+@pytest.mark.parametrize("detector", [BETTING, CUSUM])
+def test_a_field_that_is_as_strange_as_a_mild_shift_is_not_an_alarm(detector: str) -> None:
+    """Unless nothing could be found there: then it sounds as soon as the baseline is over."""
+    rng = np.random.default_rng(7)
+    scores = replace(made_scores(), harmful=[u(rng, mean, 500) for mean in (-2.5, -0.5)])
+    fitted = fit_alarm(detector, scores, 5_000, 1, 512)
+    assert fitted.blind == 0
+    assert alarms(fitted, u(rng, -2.2, (50, 512 + 400))) <= 10
+    assert alarms(fitted, u(rng, 2.0, (50, 512 + 1))) == 50
+
+
 # ---- Blocks ---------------------------------------------------------------------------------
 
 
