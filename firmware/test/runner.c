@@ -862,10 +862,8 @@ static uint32_t run_budget_q24(const struct test_case *c, void **result)
 static uint32_t run_alarm(const struct test_case *c, void **result)
 {
     const int32_t *s = c->blob[0];
-    const struct snapuq_alarm alarm = {
+    struct snapuq_alarm alarm = {
         .detector = (uint32_t)s[0],
-        .edge_q16 = c->blob[1],
-        .gain_q16 = c->blob[2],
         .threshold_q16 = s[1],
         .clear_q16 = s[2],
         .start_q16 = s[3],
@@ -873,8 +871,9 @@ static uint32_t run_alarm(const struct test_case *c, void **result)
         .limit_q16 = s[5],
         .baseline = (uint32_t)s[6],
         .confidence_q16 = s[7],
-        .log2_q15 = c->blob[3],
     };
+    memcpy(alarm.edge_q16, c->blob[1], sizeof alarm.edge_q16);
+    memcpy(alarm.gain_q16, c->blob[2], sizeof alarm.gain_q16);
     const uint32_t *value = c->blob[4], *uncertainty = c->blob[5], *before = c->blob[6];
     const uint32_t frames = c->bytes[4] / sizeof *value;
     struct snapuq_alarm_state state;
@@ -891,7 +890,7 @@ static uint32_t run_alarm(const struct test_case *c, void **result)
             };
             snapuq_alarm_resume(&alarm, &state, &kept);
         }
-        output[0] = snapuq_alarm_step(&alarm, &state, value[n], uncertainty[n]);
+        output[0] = snapuq_alarm_step(&alarm, &state, value[n], uncertainty[n], c->blob[3]);
         output[1] = state.statistic_q16;
         output[2] = state.offset_q16;
         output[3] = (int32_t)state.frames;

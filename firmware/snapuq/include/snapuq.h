@@ -543,17 +543,16 @@ enum snapuq_alarm_detector {
  * score; its evidence for a drop is gain[bin] - offset, in nats. */
 struct snapuq_alarm {
     uint32_t detector;
-    const uint32_t *edge_q16; /* [SNAPUQ_ALARM_BINS - 1], ascending; a bin begins at its edge */
-    const int32_t *gain_q16;  /* [SNAPUQ_ALARM_BINS], not descending, within 16 nats */
-    int32_t threshold_q16;    /* raised at or above; of a sum above 0 */
-    int32_t clear_q16;        /* and over at or below */
+    uint32_t edge_q16[SNAPUQ_ALARM_BINS - 1]; /* ascending; a bin begins at its edge */
+    int32_t gain_q16[SNAPUQ_ALARM_BINS];      /* not descending, within 16 nats */
+    int32_t threshold_q16;                    /* raised at or above; of a sum above 0 */
+    int32_t clear_q16;                        /* and over at or below */
     int32_t start_q16;
     int32_t offset_q16;     /* without a baseline */
     int32_t limit_q16;      /* the largest offset that leaves an alarm possible */
     uint32_t baseline;      /* frames that set the offset in the field, at most 65535; 0: none do */
     int32_t confidence_q16; /* [0, 4096]: the chance that a baseline of independent frames sets it
                              * too low is exp(-confidence) */
-    const uint16_t *log2_q15; /* [257] */
 };
 
 /* Of one stream, the caller's. */
@@ -584,9 +583,9 @@ void snapuq_alarm_clear(const struct snapuq_alarm *alarm, struct snapuq_alarm_st
 /* Takes the baseline anew from the next frames on. */
 void snapuq_alarm_baseline(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state);
 
-/* One frame: its score and its U, at most 65536. Whether the alarm is on, 0 or 1. */
+/* One frame: its score and its U, at most 65536; log2_q15 [257]. Whether the alarm is on, 0 or 1. */
 int32_t snapuq_alarm_step(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
-                          uint32_t value_q16, uint32_t uncertainty_q16);
+                          uint32_t value_q16, uint32_t uncertainty_q16, const uint16_t *log2_q15);
 
 /* ---- Monitor: evidence ------------------------------------------------- */
 

@@ -76,14 +76,15 @@ static void sound(struct snapuq_alarm_state *state)
 }
 
 /* The frames of the baseline are in: what they earn on average becomes the offset. */
-static void settle(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state)
+static void settle(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
+                   const uint16_t *log2_q15)
 {
     const uint64_t sum = state->baseline_sum_q16;
     const uint64_t sure = (uint32_t)alarm->confidence_q16;
     const uint64_t most = sum + sure + snapuq_square_root(sure * sure + 2 * sum * sure);
     const uint32_t limited = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-    state->offset_q16 = alarm->gain_q16[EDGES] + snapuq_ln_q16(limited, alarm->log2_q15) -
-                        snapuq_ln_q16(alarm->baseline, alarm->log2_q15) - LN_65536_Q16;
+    state->offset_q16 = alarm->gain_q16[EDGES] + snapuq_ln_q16(limited, log2_q15) -
+                        snapuq_ln_q16(alarm->baseline, log2_q15) - LN_65536_Q16;
     if (state->offset_q16 > alarm->limit_q16) {
         /* With this offset no shift would be found, so the baseline is one itself. */
         state->offset_q16 = alarm->limit_q16;
@@ -132,7 +133,7 @@ static void decide(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *
 }
 
 int32_t snapuq_alarm_step(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state,
-                          uint32_t value_q16, uint32_t uncertainty_q16)
+                          uint32_t value_q16, uint32_t uncertainty_q16, const uint16_t *log2_q15)
 {
     state->frames += state->frames < UINT32_MAX;
     const int32_t right_q24 = (int32_t)((65536 - uncertainty_q16) << 8);
@@ -150,7 +151,7 @@ int32_t snapuq_alarm_step(const struct snapuq_alarm *alarm, struct snapuq_alarm_
         const int32_t below = alarm->gain_q16[EDGES] - alarm->gain_q16[bin];
         state->baseline_sum_q16 += snapuq_exp_q16((uint64_t)below);
         if (--state->baseline_left == 0) {
-            settle(alarm, state);
+            settle(alarm, state, log2_q15);
         }
     }
     return state->on;

@@ -98,9 +98,22 @@ int32_t snap_model_decide(const struct snap_model_settings *settings,
 
 /* log2(1 + i / 256), Q15: a bit for each squaring. */
 static uint16_t log2_q15[257];
+static struct snapuq_alarm alarm = {
+    .detector = SNAPUQ_ALARM_SUM,
+    .threshold_q16 = 2 * ONE_Q16,
+    .limit_q16 = ONE_Q16 / 2,
+    .baseline = 8,
+    .confidence_q16 = ONE_Q16,
+};
 
-static void make_table(void)
+static void make_tables(void)
 {
+    for (int32_t i = 0; i < SNAPUQ_ALARM_BINS; i++) {
+        alarm.gain_q16[i] = (i - 7) * 8192;
+        if (i > 0) {
+            alarm.edge_q16[i - 1] = (uint32_t)i * 4096;
+        }
+    }
     for (uint32_t i = 0; i < 256; i++) {
         uint64_t x_q31 = (uint64_t)(256 + i) << 23;
         uint32_t l_q16 = 0;
@@ -115,37 +128,11 @@ static void make_table(void)
     log2_q15[256] = 1 << 15;
 }
 
-static struct snapuq_alarm alarm_of(void)
-{
-    static uint32_t edge_q16[SNAPUQ_ALARM_BINS - 1];
-    static int32_t gain_q16[SNAPUQ_ALARM_BINS];
-    for (int32_t i = 0; i < SNAPUQ_ALARM_BINS; i++) {
-        gain_q16[i] = (i - 7) * 8192;
-        if (i > 0) {
-            edge_q16[i - 1] = (uint32_t)i * 4096;
-        }
-    }
-    if (!log2_q15[256]) {
-        make_table();
-    }
-    const struct snapuq_alarm alarm = {
-        .detector = SNAPUQ_ALARM_SUM,
-        .edge_q16 = edge_q16,
-        .gain_q16 = gain_q16,
-        .threshold_q16 = 2 * ONE_Q16,
-        .limit_q16 = ONE_Q16 / 2,
-        .baseline = 8,
-        .confidence_q16 = ONE_Q16,
-        .log2_q15 = log2_q15,
-    };
-    return alarm;
-}
-
 void snap_alarm_start_with(const struct snap_model_settings *settings,
                            struct snapuq_alarm_state *state)
 {
     (void)settings;
-    const struct snapuq_alarm alarm = alarm_of();
+    make_tables();
     snapuq_alarm_start(&alarm, state);
 }
 
@@ -154,7 +141,6 @@ void snap_alarm_resume_with(const struct snap_model_settings *settings,
                             const struct snapuq_alarm_state *kept)
 {
     (void)settings;
-    const struct snapuq_alarm alarm = alarm_of();
     snapuq_alarm_resume(&alarm, state, kept);
 }
 
@@ -162,7 +148,6 @@ void snap_alarm_clear_with(const struct snap_model_settings *settings,
                            struct snapuq_alarm_state *state)
 {
     (void)settings;
-    const struct snapuq_alarm alarm = alarm_of();
     snapuq_alarm_clear(&alarm, state);
 }
 
@@ -170,7 +155,6 @@ void snap_alarm_baseline_with(const struct snap_model_settings *settings,
                               struct snapuq_alarm_state *state)
 {
     (void)settings;
-    const struct snapuq_alarm alarm = alarm_of();
     snapuq_alarm_baseline(&alarm, state);
 }
 
@@ -179,8 +163,8 @@ int32_t snap_alarm_step_with(const struct snap_model_settings *settings,
                              const struct snap_model_result *result)
 {
     (void)settings;
-    const struct snapuq_alarm alarm = alarm_of();
-    return snapuq_alarm_step(&alarm, state, result->uncertainty_q16, result->uncertainty_q16);
+    return snapuq_alarm_step(&alarm, state, result->uncertainty_q16, result->uncertainty_q16,
+                             log2_q15);
 }
 
 int32_t snap_telemetry_add(struct snapuq_telemetry *telemetry,

@@ -74,11 +74,10 @@ def emit_example(program: Program, monitor: Monitor | None) -> str:
     helpers = [_FILL[kind] for kind in kinds] + [_COMPARE[kind] for kind in outputs]
     helpers += [_CHECK] if monitor else []
     lines = "\n".join([*fills, run, *checks])
-    state = '#include "snapuq.h"\n' if monitor else ""
     parts = [
         f"{GENERATED}/* Runs the model once on a made-up input and compares the result with "
         "snap's integer reference. */",
-        f'#include <stdio.h>\n\n#include "snap_model.h"\n{state}',
+        '#include <stdio.h>\n\n#include "snap_model.h"\n',
         "static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];\n",
         *helpers,
         *expected,

@@ -247,7 +247,7 @@ def _monitor_line(program: Program) -> str:
 
 def _call_lines(program: Program) -> str:
     graph, source = program.graph, input_functions(program)[0]
-    lines = ['#include "snap_model.h"', *(['#include "snapuq.h"'] if program.body else []), ""]
+    lines = ['#include "snap_model.h"', ""]
     lines.append("static _Alignas(SNAP_MODEL_ARENA_ALIGN) uint8_t arena[SNAP_MODEL_ARENA_BYTES];")
     lines.append(f"memcpy({source}(arena), my_input, {source.upper()}_BYTES);")
     if program.body:

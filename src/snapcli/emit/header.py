@@ -10,6 +10,8 @@ from snapcli.graph.graph import Tensor
 from snapcli.graph.plan import ALIGNMENT
 from snapcli.monitor.monitor import Monitor
 
+# Of the structs that a monitor's functions are given.
+LIBRARY = "snapuq.h"
 RUN = "void snap_model_run(void *arena)"
 RUN_MONITOR = "void snap_model_run(void *arena, struct snap_model_result *result)"
 RUN_WITH = (
@@ -75,7 +77,6 @@ _RESULT = """struct snap_model_result {
 STREAM_FACE = f"""\
 /* A stream of inputs: with a budget controller in the settings its threshold follows the budget,
  * otherwise it stands still. The state (see snapuq.h) is the caller's. */
-struct snapuq_budget_state;
 {START};
 
 /* Whether the result of the next input in the stream abstains, 0 or 1; once for each. */
@@ -83,7 +84,6 @@ struct snapuq_budget_state;
 
 /* An alarm for accuracy that drops, found over many inputs of a stream (see snapuq.h, where its
  * state has the number of alarms and the estimated accuracy). */
-struct snapuq_alarm_state;
 {ALARM_START};
 
 /* The result of the next input in the stream: whether the alarm is on, 0 or 1; once for each. */
@@ -100,12 +100,10 @@ struct snapuq_alarm_state;
 
 /* The most surprising inputs, by what the alarm watches (see snapuq.h): whether the one at the free
  * place, whose result this is, stays there. frame: the caller's number for it. */
-struct snapuq_evidence;
 {EVIDENCE_OFFER};
 
 /* What a stream was like, as a record that snap fleet merges (see snapuq.h). Counts a result, after
  * its step of the alarm: 1 once the record is full. */
-struct snapuq_telemetry;
 {TELEMETRY_ADD};
 
 /* The record, [SNAPUQ_TELEMETRY_BYTES]; device: the caller's number, 0 for none. */
@@ -171,9 +169,8 @@ def emit_header(
     lines += [ALIGN, *access(program), ""]
     if monitor and settings:
         lines += [result_struct(of_taps(monitor)), "", monitor_face(settings)]
-    else:
-        lines.append(_PLAIN_FACE)
-    return guarded("SNAP_MODEL_H", lines)
+        return guarded("SNAP_MODEL_H", lines, LIBRARY)
+    return guarded("SNAP_MODEL_H", [*lines, _PLAIN_FACE])
 
 
 def result_struct(taps: str) -> str:
@@ -199,14 +196,16 @@ def access(program: Program) -> list[str]:
     return lines
 
 
-def guarded(guard: str, lines: Sequence[str]) -> str:
-    """A header for C and C++."""
+def guarded(guard: str, lines: Sequence[str], *headers: str) -> str:
+    """A header for C and C++, behind others that it needs."""
+    includes = "".join(f'#include "{header}"\n' for header in headers)
+    includes = f"\n{includes}" if includes else ""
     joined = "\n".join(lines)
     return f"""{GENERATED}#ifndef {guard}
 #define {guard}
 
 #include <stdint.h>
-
+{includes}
 #ifdef __cplusplus
 extern "C" {{
 #endif

@@ -10,6 +10,7 @@ from snapcli.emit.decision import DEFAULT_SETTINGS, classify, decide, emit_proba
 from snapcli.emit.header import (
     ALIGN,
     CLOSING,
+    LIBRARY,
     RUN_MONITOR,
     RUN_WITH,
     access,
@@ -79,7 +80,7 @@ def _header(program: Program, monitor: Monitor, model_id: str) -> str:
         "struct snapuq_probe;",
         f"{_PROFILE};",
     ]
-    return guarded("SNAP_MODEL_H", lines)
+    return guarded("SNAP_MODEL_H", lines, LIBRARY)
 
 
 def _is_image(tensor: Tensor) -> bool:

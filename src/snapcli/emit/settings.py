@@ -18,7 +18,14 @@ from snapcli.emit.names import LOG2
 from snapcli.emit.text import GENERATED, c_literal, c_type_of, wrap
 from snapcli.fixedpoint import MapIsotonic
 from snapcli.monitor.monitor import Monitor
-from snapcli.monitor.settings import MAGIC, check_of, layout_of, pack_settings, settings_fields
+from snapcli.monitor.settings import (
+    ALARM_PREFIX,
+    MAGIC,
+    check_of,
+    layout_of,
+    pack_settings,
+    settings_fields,
+)
 
 _HEADER = """/* What calibration fits, apart from code and network, so that it can be replaced. */
 struct snap_model_settings {
@@ -34,8 +41,9 @@ def emit_struct(monitor: Monitor) -> str:
         f"    {c_type_of(field.values)} {field.name}"
         f"{'' if field.scalar else f'[{field.values.size}]'};\n"
         for field in settings_fields(monitor)
+        if not field.name.startswith(ALARM_PREFIX)
     ]
-    return f"{_HEADER}{''.join(lines)}}};"
+    return f"{_HEADER}{''.join(lines)}    struct snapuq_alarm alarm;\n}};"
 
 
 def emit_settings(monitor: Monitor, model_id: str, header: str = "snap_model.h") -> str:
@@ -71,17 +79,17 @@ def emit_stream(monitor: Monitor) -> str:
         "(uint32_t)settings->first_threshold_q24 > ONE_Q24",
         "settings->alpha_q16 > 65536u",
         "(uint32_t)settings->step_q16 > 1u << 22",
-        "settings->alarm_detector > SNAPUQ_ALARM_WINDOW",
+        "settings->alarm.detector > SNAPUQ_ALARM_WINDOW",
         "settings->alarm_signal > 3u",
-        "settings->alarm_baseline > 65535u",
-        "(uint32_t)settings->alarm_confidence_q16 > STATISTIC_Q16",
-        "outside(settings->alarm_offset_q16, NATS_Q16)",
-        "outside(settings->alarm_limit_q16, NATS_Q16)",
-        "outside(settings->alarm_start_q16, STATISTIC_Q16)",
-        "outside(settings->alarm_clear_q16, STATISTIC_Q16)",
-        "outside(settings->alarm_threshold_q16, STATISTIC_Q16)",
+        "settings->alarm.baseline > 65535u",
+        "(uint32_t)settings->alarm.confidence_q16 > STATISTIC_Q16",
+        "outside(settings->alarm.offset_q16, NATS_Q16)",
+        "outside(settings->alarm.limit_q16, NATS_Q16)",
+        "outside(settings->alarm.start_q16, STATISTIC_Q16)",
+        "outside(settings->alarm.clear_q16, STATISTIC_Q16)",
+        "outside(settings->alarm.threshold_q16, STATISTIC_Q16)",
         # The cap of a sum is twice its threshold.
-        "(settings->alarm_detector == SNAPUQ_ALARM_SUM && settings->alarm_threshold_q16 < 1)",
+        "(settings->alarm.detector == SNAPUQ_ALARM_SUM && settings->alarm.threshold_q16 < 1)",
     ]
     loop = ""
     if isinstance(monitor.decision.map, MapIsotonic):
@@ -96,13 +104,13 @@ def emit_stream(monitor: Monitor) -> str:
     }
 """
     loop += """    for (int32_t i = 1; i < SNAPUQ_ALARM_BINS; i++) {
-        if (settings->alarm_gain_q16[i] < settings->alarm_gain_q16[i - 1] ||
-            (i > 1 && settings->alarm_edge_q16[i - 1] < settings->alarm_edge_q16[i - 2])) {
+        if (settings->alarm.gain_q16[i] < settings->alarm.gain_q16[i - 1] ||
+            (i > 1 && settings->alarm.edge_q16[i - 1] < settings->alarm.edge_q16[i - 2])) {
             return 0;
         }
     }
-    if (outside(settings->alarm_gain_q16[0], NATS_Q16) ||
-        outside(settings->alarm_gain_q16[SNAPUQ_ALARM_BINS - 1], NATS_Q16)) {
+    if (outside(settings->alarm.gain_q16[0], NATS_Q16) ||
+        outside(settings->alarm.gain_q16[SNAPUQ_ALARM_BINS - 1], NATS_Q16)) {
         return 0;
     }
 """
@@ -152,46 +160,24 @@ static int32_t outside(int32_t value, uint32_t limit)
                : result->uncertainty_q16 >= settings->threshold_q16;
 }}
 
-static struct snapuq_alarm alarm_of(const struct snap_model_settings *settings)
-{{
-    const struct snapuq_alarm alarm = {{
-        .detector = settings->alarm_detector,
-        .edge_q16 = settings->alarm_edge_q16,
-        .gain_q16 = settings->alarm_gain_q16,
-        .threshold_q16 = settings->alarm_threshold_q16,
-        .clear_q16 = settings->alarm_clear_q16,
-        .start_q16 = settings->alarm_start_q16,
-        .offset_q16 = settings->alarm_offset_q16,
-        .limit_q16 = settings->alarm_limit_q16,
-        .baseline = settings->alarm_baseline,
-        .confidence_q16 = settings->alarm_confidence_q16,
-        .log2_q15 = {LOG2},
-    }};
-    return alarm;
-}}
-
 {ALARM_START}
 {{
-    const struct snapuq_alarm alarm = alarm_of(settings);
-    snapuq_alarm_start(&alarm, state);
+    snapuq_alarm_start(&settings->alarm, state);
 }}
 
 {ALARM_RESUME}
 {{
-    const struct snapuq_alarm alarm = alarm_of(settings);
-    snapuq_alarm_resume(&alarm, state, kept);
+    snapuq_alarm_resume(&settings->alarm, state, kept);
 }}
 
 {ALARM_CLEAR}
 {{
-    const struct snapuq_alarm alarm = alarm_of(settings);
-    snapuq_alarm_clear(&alarm, state);
+    snapuq_alarm_clear(&settings->alarm, state);
 }}
 
 {ALARM_BASELINE}
 {{
-    const struct snapuq_alarm alarm = alarm_of(settings);
-    snapuq_alarm_baseline(&alarm, state);
+    snapuq_alarm_baseline(&settings->alarm, state);
 }}
 
 static uint32_t watched_q16(const struct snap_model_settings *settings,
@@ -204,9 +190,8 @@ static uint32_t watched_q16(const struct snap_model_settings *settings,
 
 {ALARM_STEP}
 {{
-    const struct snapuq_alarm alarm = alarm_of(settings);
-    return snapuq_alarm_step(&alarm, state, watched_q16(settings, result),
-                             result->uncertainty_q16);
+    return snapuq_alarm_step(&settings->alarm, state, watched_q16(settings, result),
+                             result->uncertainty_q16, {LOG2});
 }}
 
 {EVIDENCE_OFFER}

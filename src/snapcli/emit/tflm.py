@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapcli.emit.decision import DEFAULT_SETTINGS, classify, decide, emit_probability
-from snapcli.emit.header import STREAM_FACE, guarded, of_taps, result_struct, settings_face
+from snapcli.emit.header import LIBRARY, STREAM_FACE, guarded, of_taps, result_struct, settings_face
 from snapcli.emit.monitor import (
     monitor_bytes,
     monitor_calls,
@@ -172,7 +172,7 @@ def _header(program: Program, monitor: Monitor, model_id: str) -> str:
         "",
         STREAM_FACE,
     ]
-    return guarded("SNAP_MONITOR_H", lines)
+    return guarded("SNAP_MONITOR_H", lines, LIBRARY)
 
 
 def _source(program: Program, monitor: Monitor, outputs: Sequence[OutputRow]) -> str:

@@ -21,6 +21,8 @@ HEADER_BYTES = 16
 _CHECK_AT, _REPLACES_AT = 8, 12
 # In front of what belongs to F.
 FOREIGN_PREFIX = "foreign_"
+# Of the members of the struct that the alarm's kernel is given.
+ALARM_PREFIX = "alarm."
 _NO_CONTROLLER = Budget(0, 0, 0, 0)
 
 
@@ -59,15 +61,17 @@ def settings_fields(monitor: Monitor) -> list[Field]:
 
 
 def _alarm_fields(alarm: FieldAlarm) -> list[Field]:
-    """There whether or not an alarm has been fitted, so that one can be given to a device."""
+    """There whether or not an alarm has been fitted, so that one can be given to a device; behind
+    the signal the members of struct snapuq_alarm."""
     parameters = alarm.parameters
     fields = [_scalar("alarm_signal", SIGNALS.index(alarm.signal), np.uint32)]
     for name, value in vars(parameters).items():
+        member = f"{ALARM_PREFIX}{name}"
         if isinstance(value, np.ndarray):
-            fields.append(Field(f"alarm_{name}", value, False))
+            fields.append(Field(member, value, False))
         else:
             unsigned = name in ("detector", "baseline")
-            fields.append(_scalar(f"alarm_{name}", value, np.uint32 if unsigned else np.int32))
+            fields.append(_scalar(member, value, np.uint32 if unsigned else np.int32))
     return fields
 
 
