@@ -161,13 +161,17 @@ static void start(uint32_t length)
     struct app_stream state;
     memcpy(&state, app_arena, sizeof state);
     app_stream_start(length ? &state : 0);
+    app_telemetry_stream(&app_stream_state()->alarm);
 }
 
 static enum app_error replace_settings(uint32_t length)
 {
     const enum app_error error = app_settings_replace(app_arena, length);
     if (error == APP_OK || error == APP_ERROR_FLASH) {
-        app_stream_end(); /* its threshold was that of other settings */
+        /* All of these were by other settings. */
+        app_stream_end();
+        app_evidence_forget();
+        app_telemetry_start();
     }
     app_frame_put(&answer, app_settings_check(), 4);
     return error;

@@ -12,6 +12,11 @@ void app_telemetry_start(void)
 {
 }
 
+void app_telemetry_stream(const struct snapuq_alarm_state *alarm)
+{
+    (void)alarm;
+}
+
 void app_telemetry_take(const struct snap_model_result *result,
                         const struct snapuq_alarm_state *alarm)
 {
@@ -37,6 +42,11 @@ void app_telemetry_start(void)
 {
     snapuq_telemetry_start(&telemetry, 0, 0);
     began = app_clock();
+}
+
+void app_telemetry_stream(const struct snapuq_alarm_state *alarm)
+{
+    telemetry.alarms_seen = alarm->alarms;
 }
 
 void app_telemetry_take(const struct snap_model_result *result,

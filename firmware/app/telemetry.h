@@ -11,6 +11,8 @@
 
 /* Begins the first record. */
 void app_telemetry_start(void);
+/* A stream begins, or goes on: alarms that its state has counted already are not counted again. */
+void app_telemetry_stream(const struct snapuq_alarm_state *alarm);
 /* A frame of the stream, behind its step of the alarm. */
 void app_telemetry_take(const struct snap_model_result *result,
                         const struct snapuq_alarm_state *alarm);

@@ -2214,6 +2214,7 @@ C_CASES: list[Case] = [
     Watch("window_baseline", 429, ALARM_WINDOW, baseline=64),
     Watch("largest_gains", 430, ALARM_MEAN, baseline=30, largest_q16=16 << 16),
     Watch("largest_gains_of_a_window", 431, ALARM_WINDOW, largest_q16=16 << 16),
+    Watch("blind_baseline_of_a_window", 433, ALARM_WINDOW, baseline=50, limit_q16=-(1 << 16)),
     Keep("none", 440, 0),
     Keep("one", 441, 1),
     Keep("seven", 442, 7),

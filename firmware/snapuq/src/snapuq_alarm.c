@@ -8,7 +8,7 @@
 #define STATISTIC_LIMIT_Q16 (1 << 29)
 #define OFFSET_LIMIT_Q16 (64 << 16)
 #define LN_65536_Q16 (16 * 45426)
-#define RECENT_BITS 8 /* frames of the mean of 1 - U, as a power of two */
+#define RECENT_BITS 7 /* of the mean of 1 - U: its frames are as old as those of a window of 2^8 */
 
 static void rest(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *state)
 {
@@ -88,7 +88,9 @@ static void settle(const struct snapuq_alarm *alarm, struct snapuq_alarm_state *
     if (state->offset_q16 > alarm->limit_q16) {
         /* With this offset no shift would be found, so the baseline is one itself. */
         state->offset_q16 = alarm->limit_q16;
-        state->statistic_q16 = alarm->threshold_q16;
+        if (alarm->detector != SNAPUQ_ALARM_WINDOW) { /* whose statistic is that of its frames */
+            state->statistic_q16 = alarm->threshold_q16;
+        }
         sound(state);
     }
 }

@@ -12,6 +12,7 @@ from snapcli.cli.opening import opened
 from snapcli.cli.options import RUNS, AllowCode, AsJson, NoWait, RunPath, RunsDir
 from snapcli.cli.render import figure, percent, ranged, signed
 from snapcli.config import SUMS, AlarmOptions, override
+from snapcli.errors import UsageError
 
 if TYPE_CHECKING:
     from snapcli.results.alarm import AlarmReport, Group, ShiftFound, StreamFound
@@ -21,6 +22,7 @@ EXAMPLES = (
     'snap alarm --false-alarms "1 per week" --rate 4Hz',
     "snap alarm --detector betting --on F --baseline 1000",
     "snap alarm --clean-stream watched.jsonl",
+    "snap alarm --detector cusum --push --port /dev/ttyACM0",
 )
 _KINDS = {
     "harmful": "cost 10 points or more",
@@ -43,6 +45,12 @@ def alarm(
             "depend on each other: a record of snap monitor --record, or inputs as .npy.",
         ),
     ] = None,
+    push: Annotated[
+        bool, typer.Option("--push", help="Give it to a board over the link, without a build.")
+    ] = False,
+    port: Annotated[
+        str | None, typer.Option(help="Serial port of the board; otherwise the only one.")
+    ] = None,
     allow_code: AllowCode = False,
     run: RunPath = None,
     runs_dir: RunsDir = RUNS,
@@ -50,14 +58,30 @@ def alarm(
     json: AsJson = False,
 ) -> None:
     """Fit an alarm for accuracy that drops, and say what it finds and promises."""
+    from snapcli.cli.calibrate import show_push
     from snapcli.origin.recipe import run_recipe
     from snapcli.stages.alarm import alarm as stage
+    from snapcli.stages.push import find_receiver
+    from snapcli.stages.push import push as push_stage
 
+    if port and not push:
+        raise UsageError("--port belongs to --push", "Add --push.")
     chosen = opened(run, runs_dir, no_wait, allow_code)
     options = override(run_recipe(chosen).alarm, **given)
+    # A board that does not answer shall be known before anything changes.
+    receiver = find_receiver(port) if push else None
     with console.progress("alarm") as on_progress:
         report = stage(chosen, options, clean_stream, on_progress)
-    console.print_json(report) if json else show(report)
+    if receiver is None:
+        console.print_json(report) if json else show(report)
+        return
+    with console.progress("push") as on_progress:
+        pushed = push_stage(chosen, receiver, on_progress)
+    if json:
+        console.print_json({"alarm": report, "push": pushed})
+    else:
+        show(report)
+        show_push(pushed)
 
 
 def show(report: "AlarmReport") -> None:
@@ -76,7 +100,8 @@ def show(report: "AlarmReport") -> None:
         ("at least, 95 % sure", f"one in {_frames(silence.at_least, report)}"),
         (
             "on clean test frames",
-            f"{silence.test_alarms} in {silence.test_frames:,}, drawn independently",
+            f"{silence.test_alarms} in {silence.test_frames:,}, drawn independently; on in "
+            f"{percent(silence.test_on)}",
         ),
         ("cost", _cost(report)),
     ]

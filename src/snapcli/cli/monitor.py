@@ -86,7 +86,8 @@ def monitor(
     if kept:
         told = f"{plural(kept.inputs, 'input')} that the device had kept"
         none = "the image has no room for inputs (snap flash --evidence 8)"
-        console.say(f"In {collect}: a telemetry record; {told if kept.capacity else none}.")
+        counted = "a telemetry record" if kept.record else "no telemetry, as there were no frames"
+        console.say(f"In {collect}: {counted}; {told if kept.capacity else none}.")
 
 
 def _show(view: View, watched: "MonitorSession", recorder: "Recorder") -> None:

@@ -13,7 +13,7 @@ from snapcli.fixedpoint.square_root import square_root
 ALARM_NONE, ALARM_SUM, ALARM_MEAN, ALARM_WINDOW = range(4)
 ALARM_BINS, ALARM_WINDOW_FRAMES, ALARM_MEAN_BITS = 16, 64, 6
 NO_EDGE = 2**32 - 1
-_RECENT_BITS = 8
+_RECENT_BITS = 7
 _STATISTIC_LIMIT_Q16, _OFFSET_LIMIT_Q16 = 1 << 29, 64 << 16
 _UINT32_MAX, _UINT16_MAX = 2**32 - 1, 2**16 - 1
 
@@ -201,7 +201,8 @@ def _learn(alarm: Alarm, state: AlarmState, bins: NDArray[np.int64], waiting: Bo
     blind = ready & (offset > alarm.limit_q16)
     offset = np.minimum(offset, alarm.limit_q16)
     state.offset_q16 = np.where(ready, offset, state.offset_q16)
-    state.statistic_q16 = np.where(blind, alarm.threshold_q16, state.statistic_q16)
+    if alarm.detector != ALARM_WINDOW:  # whose statistic is that of its frames
+        state.statistic_q16 = np.where(blind, alarm.threshold_q16, state.statistic_q16)
     _sound(state, blind)
 
 

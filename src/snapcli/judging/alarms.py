@@ -97,14 +97,17 @@ def try_detectors(dev: SplitFrames, signal: str, asked: Asked) -> tuple[Tried, .
 
 
 def first_of(tried: Sequence[Tried]) -> Tried:
-    """Of those that find harmful shifts, soon, and not most of the harmless ones: the one that
-    tells events best. If there is none: the one with the shortest mean delay."""
+    """Of those whose promise the data bear, that find harmful shifts, soon, and not most of the
+    harmless ones: the one that tells events best. If there is none: the one with the shortest mean
+    delay, of these first whose promise is borne."""
     good = [
-        t for t in tried if t.found >= _ENOUGH_FOUND and t.median <= _SOON and t.harmless < _MANY
+        t
+        for t in tried
+        if t.borne and t.found >= _ENOUGH_FOUND and t.median <= _SOON and t.harmless < _MANY
     ]
     if good:
         return max(good, key=lambda t: t.auprc)
-    return min(tried, key=lambda t: (t.harmless >= _MANY, t.delay))
+    return min(tried, key=lambda t: (not t.borne, t.harmless >= _MANY, t.delay))
 
 
 def _tried(
@@ -129,9 +132,11 @@ def _tried(
         harmless.append(delays(fitted.device, judged, judged.harmless, signal))
     of_harmful = np.concatenate(harmful).ravel()
     of_harmless = np.concatenate([*harmless, np.empty((0, _TRIES))]).ravel()
-    _, statistic = _played(asked.fit(detector, dev.scores(signal)).device, streams, signal)
+    whole = asked.fit(detector, dev.scores(signal))
+    _, statistic = _played(whole.device, streams, signal)
     return Tried(
         detector,
+        borne=fault_of(whole, asked.frames, len(dev.clean)) is None,
         found=_share_found(of_harmful),
         median=float(np.median(_counted(of_harmful))),
         delay=float(np.mean(_counted(of_harmful))),
@@ -144,8 +149,8 @@ def _tried(
 
 
 def delays(alarm: fx.Alarm, frames: SplitFrames, shifts: Sequence[Shift], signal: str) -> Array:
-    """[shifts, tries]: frames until the alarm is on, nan where it is not within WATCHED frames. A
-    device takes its baseline, sees some more clean frames, and then the shift."""
+    """[shifts, tries]: frames until the alarm is on, nan where it is not within WATCHED frames, or
+    was on before. A device takes its baseline, sees some more clean frames, and then the shift."""
     rng = np.random.default_rng(0)
     clean = frames.clean.values(signal)
     before = rng.choice(clean, (len(shifts) * _TRIES, alarm.baseline + _BEFORE))
@@ -153,8 +158,9 @@ def delays(alarm: fx.Alarm, frames: SplitFrames, shifts: Sequence[Shift], signal
     if not shown:
         return np.empty((0, _TRIES))
     values = np.concatenate([before, np.concatenate(shown)], axis=1)
-    on = _watched(alarm, values)[:, before.shape[1] :]
-    first = np.where(on.any(axis=1), on.argmax(axis=1) + 1.0, np.nan)
+    on = _watched(alarm, values)
+    was_on, on = on[:, before.shape[1] - 1], on[:, before.shape[1] :]
+    first = np.where(on.any(axis=1) & ~was_on, on.argmax(axis=1) + 1.0, np.nan)
     return first.reshape(len(shifts), _TRIES)
 
 
@@ -180,14 +186,16 @@ def found(
     return tuple(groups), rows
 
 
-def clean_alarms(alarm: fx.Alarm, frames: SplitFrames, signal: str) -> tuple[int, int]:
-    """(alarms, frames) of clean examples drawn independently, behind each stream's baseline."""
+def clean_alarms(alarm: fx.Alarm, frames: SplitFrames, signal: str) -> tuple[int, int, float]:
+    """(alarms, frames, share of these with the alarm on) of clean examples drawn independently,
+    behind each stream's baseline."""
     rng = np.random.default_rng(1)
     clean = frames.clean.values(signal)
     values = rng.choice(clean, (_STREAMS, alarm.baseline + _STREAM_FRAMES))
     state = fx.alarm_start(alarm, _STREAMS)
-    fx.alarm_run(alarm, state, values, np.zeros_like(values))
-    return int(state.alarms.sum()), _STREAMS * _STREAM_FRAMES
+    on, _ = fx.alarm_run(alarm, state, values, np.zeros_like(values))
+    share = float(on[:, alarm.baseline :].mean())
+    return int(state.alarms.sum()), _STREAMS * _STREAM_FRAMES, share
 
 
 def _watched(alarm: fx.Alarm, values: NDArray[np.uint32]) -> Bools:
@@ -348,9 +356,12 @@ def accuracy_estimate(
 
 
 def _error(streams: FieldStreams) -> float:
-    """Mean distance of the running mean of 1 - U from the accuracy over the same frames."""
+    """Mean distance of what a device says from the accuracy over the last _RECENT frames."""
     right = np.cumsum(streams.right, axis=1)
-    u = np.cumsum(streams.uncertainty_q16 / 65536, axis=1)
     true = (right[:, _RECENT:] - right[:, :-_RECENT]) / _RECENT
-    estimated = 1 - (u[:, _RECENT:] - u[:, :-_RECENT]) / _RECENT
-    return float(np.mean(np.abs(true - estimated)))
+    u = streams.uncertainty_q16
+    state, said = fx.alarm_start(fx.NO_ALARM, len(u)), np.empty(u.shape)
+    for t in range(u.shape[1]):
+        fx.alarm_step(fx.NO_ALARM, state, u[:, t], u[:, t])
+        said[:, t] = state.right_q24 / 2**24
+    return float(np.mean(np.abs(true - said[:, _RECENT:])))

@@ -13,7 +13,7 @@ from snapcli.monitor.alarm import FieldAlarm
 from snapcli.monitor.monitor import Monitor
 from snapcli.stored import check_values, json_value, read_npy, reading
 
-FEWEST = 200
+FEWEST, CLEAN = 200, "clean"
 _HINT = "Give a record of snap monitor --record, or inputs as .npy, in the order they came."
 # What a frame needs, and the most that each can be.
 _NEEDED = {"uncertainty_q16": 65536, "foreign_q16": 65536, "score_q16": 2**32 - 1, "abstain": 1}
@@ -53,11 +53,19 @@ def _of_record(path: Path, alarm: FieldAlarm) -> NDArray[np.uint32]:
     with reading(path, _HINT):
         lines = read_bytes(path, DATA_MAX).decode("utf-8").splitlines()
         rows = [json_value(line) for line in lines if line.strip()]
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError("it is no record of snap monitor")
+        shown = next((row for row in rows if row.get("condition", CLEAN) != CLEAN), None)
         columns = {name: np.array([row[name] for row in rows]) for name in _NEEDED}
         for name, values in columns.items():
             if values.dtype.kind not in "iub":
                 raise ValueError(f"{name} is not a number in every line")
             check_values(name, values, 0, _NEEDED[name])
+    if shown is not None:
+        raise UsageError(
+            f"{path} is not clean: it has frames of {str(shown['condition'])[:40]}",
+            "Record clean frames: snap monitor --source test --record FILE",
+        )
     u, f, s, abstain = (columns[name] for name in _NEEDED)
     return alarm.values(
         u.astype(np.uint32), f.astype(np.uint32), s.astype(np.uint32), abstain.astype(bool)

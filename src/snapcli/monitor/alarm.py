@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapcli import fixedpoint as fx
-from snapcli.config import SIGNALS
+from snapcli.config import SIGNALS, AlarmOptions
 from snapcli.stored import conform, read_json, reading
 
 ALARM_FILE = "alarm.json"
@@ -105,3 +105,13 @@ def load_alarm(folder: Path, hint: str) -> FieldAlarm:
     path = folder / ALARM_FILE
     with reading(path, hint):
         return alarm_from_dict(read_json(path, dict[str, Any], hint)["device"])
+
+
+def alarm_options(folder: Path, hint: str) -> AlarmOptions:
+    """That it was fitted with; folder as for load_alarm."""
+    path = folder / ALARM_FILE
+    with reading(path, hint):
+        options: AlarmOptions = conform(
+            AlarmOptions, read_json(path, dict[str, Any], hint)["options"], "options"
+        )
+    return options

@@ -69,7 +69,7 @@ def _promise(report: AlarmReport) -> str:
         f"one in {_frames(silence.expected)}; as sure as 95 %, {_frames(silence.at_least)} at "
         f"least between two, for frames that are drawn independently from what dev data are like. "
         f"Counted: {plural(silence.test_alarms, 'alarm')} in {silence.test_frames:,} clean test "
-        "frames.",
+        f"frames, on in {percent(silence.test_on)} of them.",
         f"The first {report.baseline:,} frames of each stream tell it how clean ones look here."
         if report.baseline
         else "",

@@ -89,8 +89,8 @@ class OffAccuracy:
 
 @dataclass(frozen=True)
 class AccuracyEstimate:
-    """The running mean of 1 - U. dev, test: its mean distance from the accuracy over the last 256
-    frames of a long stream, a share. off: test conditions where it is off by more than
+    """The mean of 1 - U as a device keeps it. dev, test: its mean distance from the accuracy over
+    the last 256 frames of a long stream, a share. off: test conditions where it is off by more than
     OFF_LIMIT."""
 
     dev: float
@@ -101,11 +101,13 @@ class AccuracyEstimate:
 
 @dataclass(frozen=True)
 class Tried:
-    """A detector that auto looked at on dev data. found, median, delay (mean, a miss counting as
-    all frames watched), harmless (share of these that sound): of corruption types that it was not
-    fitted to; auprc: of events on the paper's streams."""
+    """A detector that auto looked at on dev data. borne: whether the data bear its promise. found,
+    median, delay (mean, a miss counting as all frames watched), harmless (share of these that
+    sound): of corruption types that it was not fitted to; auprc: of events on the paper's
+    streams."""
 
     detector: str
+    borne: bool
     found: float
     median: float
     delay: float
@@ -118,8 +120,8 @@ class Silence:
     """Frames until a false alarm, on average. asked: as the user wants it; expected: if clean
     frames are like clean dev data; at_least: as sure as 95 %, for frames that are drawn
     independently; on_test: of clean test frames, simulated on so many of these, each stream
-    with its own baseline; test_alarms: how many came; blind: share of clean baselines after which
-    the alarm sounds at once."""
+    with its own baseline; test_alarms: how many came; test_on: share of these frames with the
+    alarm on; blind: share of clean baselines after which the alarm sounds at once."""
 
     asked: float
     expected: float
@@ -127,6 +129,7 @@ class Silence:
     on_test: float
     test_frames: int
     test_alarms: int
+    test_on: float
     clean_examples: int
     blind: float
 

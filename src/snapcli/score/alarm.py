@@ -47,7 +47,10 @@ _LN_DOUBT = -math.log(1 - SURE)
 _HARMLESS, _NORMAL = 0.5, 0.1
 _PRIOR = 0.5  # examples in each bin beside those that were seen
 _LARGEST = 7.0  # nats
-_BASELINES, _QUANTILES = 500, 5
+_BASELINES = 500
+# Of the offsets that baselines come to, the levels between which one stands for all: the few low
+# ones, whose alarms are too keen, make most of the false alarms.
+_LEVELS = np.array([0, 0.004, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.6, 1.0])
 # A baseline may leave so little evidence that the most harmful shift takes this many frames.
 _PATIENCE = 200
 # The statistic of a mean or a window falls so much of the way to its usual place before an alarm
@@ -58,6 +61,8 @@ _BACK, _TOWARDS = 0.5, 0.6
 # A mean is held against the mean of a device's own frames. Of evidence that is so small, ln of the
 # mean of exp, which is what a device takes from its baseline, is just that.
 _FINE = 16
+# Of a normal number, as sure as SURE on one side.
+_DEVIATIONS = 1.645
 # Blocks that are longer leave a memory of 64 frames with less than one.
 BLOCK_MOST = 64
 
@@ -230,30 +235,37 @@ def silence_of(
 ) -> run_length.RunLength:
     """Frames until a false alarm where clean frames have these shares; of many devices, whose
     baselines came to these offsets: the inverse of their mean rate."""
-    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    several = np.quantile(offsets, levels) if len(offsets) > 1 else offsets
+    several, weights = offsets, np.ones(1)
+    if len(offsets) > 1:
+        several = np.quantile(offsets, (_LEVELS[1:] + _LEVELS[:-1]) / 2)
+        weights = np.diff(_LEVELS)
     runs = [_run_length(detector, shares, block * (nats - each), block) for each in several]
 
     def frames(threshold: float) -> float:
-        return block / float(np.mean([1 / max(length(threshold), 1.0) for length in runs]))
+        rates = [1 / max(length(threshold), 1.0) for length in runs]
+        return block / float(weights @ np.array(rates))
 
     return frames
 
 
 def block_of(stream: NDArray[np.uint32], usual: NDArray[np.uint32]) -> int:
-    """How many frames of a stream tell as much about its mean as one that is drawn independently:
-    1 + 2 sum of autocorrelations, up to the first that is not positive. Of ranks among the usual
-    values, because few large values would hide how the others follow each other."""
+    """How many frames of a stream tell as much about its mean as one that is drawn independently,
+    at most, as sure as SURE: 1 + 2 sum of autocorrelations, up to the first that is not positive,
+    and what so short a stream leaves open (Sokal's deviation of that sum). Of ranks among the usual
+    values, because few large values would hide how the others follow each other. All of them, where
+    the stream stands still."""
     ranks = np.searchsorted(np.sort(usual), stream).astype(np.float64)
     centred = ranks - ranks.mean()
     power = np.abs(np.fft.rfft(centred, 2 * len(ranks))) ** 2
     correlation = np.fft.irfft(power)[: len(ranks)]
     if correlation[0] <= 0:
-        return 1
+        return len(stream)
     correlation /= correlation[0]
     ends = np.flatnonzero(correlation <= 0)
     last = int(ends[0]) if len(ends) else len(correlation)
-    return max(1, round(1 + 2 * float(correlation[1:last].sum())))
+    depends = 2 * float(correlation[1:last].sum())
+    doubt = _DEVIATIONS * math.sqrt((4 * last - 2) / len(ranks))
+    return max(1, round(1 + depends * (1 + doubt)))
 
 
 def _run_length(detector: str, shares: Array, evidence: Array, block: int) -> run_length.RunLength:

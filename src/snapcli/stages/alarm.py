@@ -76,7 +76,7 @@ def alarm(
     step()
     groups, shifts = found(fitted.device, test, signal)
     step()
-    alarms, frames = clean_alarms(fitted.device, test, signal)
+    alarms, frames, on = clean_alarms(fitted.device, test, signal)
     plain = asked.fit(detector, dev.scores(PLAIN)).device
     step()
     streams = {
@@ -109,6 +109,7 @@ def alarm(
             on_test=frames / alarms if alarms else float("nan"),
             test_frames=frames,
             test_alarms=alarms,
+            test_on=on,
             clean_examples=len(dev.clean),
             blind=fitted.blind,
         ),
@@ -170,6 +171,12 @@ def _fitted_to(dev: SplitFrames) -> str:
 
 def _block(seen: NDArray[np.uint32], dev: SplitFrames, signal: str) -> int:
     block = block_of(seen, dev.clean.values(signal))
+    if block == len(seen):
+        raise CheckError(
+            "the frames of the clean stream are all alike, and do not tell how others depend on "
+            "each other",
+            "Record a device that sees something change.",
+        )
     if block > BLOCK_MOST:
         raise CheckError(
             f"of the frames of the clean stream {block} in a row tell as much as one",

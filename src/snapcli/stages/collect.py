@@ -23,18 +23,21 @@ _Q16 = 2**16
 
 @dataclass(frozen=True)
 class Collected:
-    """inputs: how many there were; capacity: how many the image keeps."""
+    """inputs: how many there were; capacity: how many the image keeps; record: whether there were
+    frames to tell of."""
 
     inputs: int
     capacity: int
+    record: bool
 
 
 def collect(
     client: Client, folder: Path, tensor: Tensor, class_names: tuple[str, ...], device: int
 ) -> Collected:
     """Each input becomes an .npy of what the model was given (int8), an image a picture as well,
-    and a line of kept.csv whose label is to be filled in. What is in the folder stays. The device
-    keeps other inputs, and begins another record, from then on. device: its number."""
+    and a line of kept.csv, frames counted from 0, whose label is to be filled in. What is in the
+    folder stays. The device keeps other inputs, and begins another record, from then on. device:
+    its number."""
     first = client.evidence(0)
     found = [kept for i in range(first.count) if (kept := client.evidence(i).kept)]
     record = client.telemetry(take=False, now_s=int(time.time()), device=device)
@@ -42,13 +45,14 @@ def collect(
         folder.mkdir(parents=True, exist_ok=True)
         if found:
             _add_inputs(folder, found, tensor, class_names)
-        if np.frombuffer(record, fx.TELEMETRY)["frames"].any():
+        has_frames = bool(np.frombuffer(record, fx.TELEMETRY)["frames"].any())
+        if has_frames:
             with (folder / RECORDS).open("ab") as file:
                 file.write(record)
     # Only what is on the disk is forgotten.
     client.forget_evidence()
     client.telemetry(take=True)
-    return Collected(len(found), first.capacity)
+    return Collected(len(found), first.capacity, has_frames)
 
 
 def _add_inputs(
@@ -77,7 +81,7 @@ def _rows(path: Path) -> list[tuple[str, ...]]:
 
 def _row(name: str, kept: Kept, class_names: tuple[str, ...]) -> tuple[str, ...]:
     u, f = kept.uncertainty_q16 / _Q16, kept.foreign_q16 / _Q16
-    return name, str(kept.frame), f"{u:.4f}", f"{f:.4f}", class_names[kept.predicted], ""
+    return name, str(kept.frame - 1), f"{u:.4f}", f"{f:.4f}", class_names[kept.predicted], ""
 
 
 def _write(path: Path, x: NDArray[np.int8]) -> None:

@@ -4,13 +4,16 @@ from dataclasses import dataclass, replace
 
 from snapcli.device import Client, find_port, open_port
 from snapcli.errors import CheckError
+from snapcli.monitor.alarm import alarm_options
 from snapcli.monitor.settings import check_of, pack_settings
 from snapcli.origin.origin import origin_of
 from snapcli.origin.recipe import run_recipe
 from snapcli.progress import OnProgress, silent
+from snapcli.results.alarm import alarm_report
 from snapcli.results.export_c import REPORT, StoredExport
 from snapcli.results.flash import SIZE_FILE, FlashReport, flash_report
 from snapcli.runs import Run
+from snapcli.stages.alarm import alarm
 from snapcli.stages.export_c import export_c
 from snapcli.stages.library import build_only
 from snapcli.stages.quantize import quantize
@@ -55,6 +58,7 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
     # A calibration that came out as it was leaves what was fitted behind it as it is.
     if origin_of(run).integer_stage == "quantize" and run.state("quantize").status != "done":
         quantize(run, recipe.quantize, on_progress)
+    _renew_alarm(run, on_progress)
     exported = run.path(f"export-c/{receiver.target}") / REPORT
     kernels = recipe.export_c.kernels
     if exported.is_file():
@@ -95,6 +99,16 @@ def push(run: Run, receiver: Receiver, on_progress: OnProgress = silent) -> Push
         before=f"{hello.settings_check:08x}",
         settings=f"{after:08x}",
     )
+
+
+def _renew_alarm(run: Run, on_progress: OnProgress) -> None:
+    """Fitted to the new calibration as it was to the last; not where it knew a clean stream, which
+    nobody has kept: then exporting says that it is stale."""
+    if run.record("alarm") is None or run.state("alarm").status != "stale":
+        return
+    folder = run.path("alarm")
+    if not alarm_report(folder).clean_stream_frames:
+        alarm(run, alarm_options(folder, f"Run: {run.remedy('alarm')}"), on_progress=on_progress)
 
 
 def _built(run: Run, target: str) -> FlashReport | None:

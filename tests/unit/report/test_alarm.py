@@ -64,7 +64,7 @@ REPORT = AlarmReport(
     block=1,
     clean_stream_frames=0,
     frames_per_second=None,
-    silence=Silence(10_000, 12_345, 8_000, 9_000, 500_000, 41, 600, 0.0),
+    silence=Silence(10_000, 12_345, 8_000, 9_000, 500_000, 41, 0.002, 600, 0.0),
     enough=None,
     watched=400,
     groups=(Group("harmful", 4, 1.0, 6, 9), Group("harmless", 0, nan, nan, nan)),
@@ -94,7 +94,7 @@ def test_the_promise_and_what_was_counted() -> None:
         "The detector cusum adds up what F says of each frame",
         "one false alarm in 10,000 frames. Expected: one in 12,345 frames",
         "8,000 frames at least between two",
-        "41 alarms in 500,000 clean test frames",
+        "41 alarms in 500,000 clean test frames, on in 0.2",
         "The first 512 frames of each stream",
         "60 bytes for each stream and 93 instructions a frame",
     ):
