@@ -117,11 +117,15 @@ def test_a_command_over_the_link_takes_the_baseline_anew(alarmed: Workspace) -> 
 def test_another_alarm_is_pushed_to_the_device(alarmed: Workspace) -> None:
     before = load_alarm(alarmed.run / "alarm", "")
     with Emulator(load_target(TARGET), image(alarmed)) as emulator:
-        assert alarmed.snap("alarm", *EWMA).code == 0
+        pushed = alarmed.snap("alarm", *EWMA, "--push", "--port", emulator.port, "--json")
+        assert pushed.code == 0, pushed.err
+        assert pushed.json["alarm"]["detector"] == "ewma"
         after = load_alarm(alarmed.run / "alarm", "")
         assert (before.signal, after.signal) == ("U", "F")
-        pushed = alarmed.snap("calibrate", "--push", "--port", emulator.port)
+        # Another calibration takes the alarm along, fitted anew as it was.
+        pushed = alarmed.snap("calibrate", "--target", "0.6", "--push", "--port", emulator.port)
         assert pushed.code == 0, pushed.err
+        assert load_alarm(alarmed.run / "alarm", "").signal == "F"
         played = alarmed.snap(
             "bench", "--stream", "--limit", "300", "--port", emulator.port, "--json"
         )

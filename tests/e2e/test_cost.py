@@ -46,7 +46,8 @@ def test_the_table_of_methods(workspace: Workspace, finished: Finished) -> None:
     assert snap["overhead"] == pytest.approx(bench["heads_overhead"], abs=1e-3)
     # Images hold what steers a stream as well.
     heads = bench["size"]["flash_bytes"] - bench["size_without_heads"]["flash_bytes"]
-    assert snap["flash_bytes"] - backbone["flash_bytes"] == pytest.approx(heads, rel=0.1)
+    # Beside the methods that are compared an image has the alarm and telemetry.
+    assert 2000 < heads - (snap["flash_bytes"] - backbone["flash_bytes"]) < 4000
     firmware = found["firmware_flash_bytes"]
     assert snap["flash_bytes"] + firmware == pytest.approx(bench["size"]["flash_bytes"], rel=0.05)
     arena = finished.outcomes["export-c"].json["arena_bytes"]

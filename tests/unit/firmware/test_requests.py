@@ -236,6 +236,36 @@ def test_telemetry_tells_what_the_stream_was_like(console):
     assert_refused(console, Type.TELEMETRY, struct.pack("<IIQ", 2, 0, 0), ErrorCode.UNKNOWN_ACTION)
 
 
+def test_a_stream_that_goes_on_counts_its_alarms_once(console):
+    start(console)
+    for x in [*inputs(10), *[bytes([240]) * INPUT_BYTES] * 30]:
+        last = console.ask(Type.INFER, x).payload
+    state = parsed(last, hello(console)).state
+    assert state.watch.alarms == 1
+    assert record_of(console, 1, 0, 0)["alarms"] == 1
+    console.ask(Type.RESTART)
+    console.lines()
+    start(console, pack_state(state))
+    console.ask(Type.INFER, inputs(1)[0])
+    record = record_of(console, 0, 0, 0)
+    assert (record["frames"], record["alarms"]) == (1, 0)
+
+
+def test_what_was_counted_by_other_settings_is_not_mixed_with_the_next(tmp_path):
+    build(tmp_path / "firmware", "APP_EVIDENCE=2")
+    with running(tmp_path / "firmware", "--settings", str(tmp_path / "flash")) as process:
+        console = process.console
+        about = hello(console)
+        start(console)
+        for x in inputs(5):
+            console.ask(Type.INFER, x)
+        assert kept_of(console, about, 0).count == 2
+        assert push(console, OTHER.pack(OWN.check)) == OTHER.check
+        record = record_of(console, 0, 0, 0)
+        assert (record["frames"], record["settings_check"]) == (0, OTHER.check)
+        assert kept_of(console, about, 0).count == 0
+
+
 def test_without_room_nothing_is_kept(console):
     about = hello(console)
     start(console)

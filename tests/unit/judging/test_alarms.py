@@ -85,21 +85,38 @@ def test_a_fitted_alarm_finds_what_harms_and_is_silent_otherwise(detector: str) 
     assert by_name["harmful"].found >= 0.95
     assert by_name["harmful"].median <= 40
     assert by_name["harmless"].found < 0.7
-    count, frames = clean_alarms(fitted.device, TEST, "U")
+    count, frames, on = clean_alarms(fitted.device, TEST, "U")
     assert count <= 3 * frames / 10_000
+    assert on < 0.02
 
 
 def test_false_alarms_are_counted_behind_the_baseline_alone() -> None:
     device = replace(flagging(), baseline=100, limit_q16=16 << 16)
     noisy = replace(DEV, clean=of_value(40_000))
-    count, frames = clean_alarms(device, noisy, "U")
+    count, frames, on = clean_alarms(device, noisy, "U")
     # Frames that are all alike earn what they always did: no alarm.
-    assert (count, frames) == (0, 500_000)
+    assert (count, frames, on) == (0, 500_000, 0.0)
     assert clean_alarms(replace(device, baseline=0), noisy, "U")[0] == 200
 
 
-def tried(detector: str, found: float, median: float, harmless: float, auprc: float) -> Tried:
-    return Tried(detector, found, median, 2 * median, harmless, auprc)
+def tried(
+    detector: str, found: float, median: float, harmless: float, auprc: float, borne: bool = True
+) -> Tried:
+    return Tried(detector, borne, found, median, 2 * median, harmless, auprc)
+
+
+def test_auto_leaves_a_promise_that_the_data_do_not_bear() -> None:
+    empty = tried(EWMA, 1.0, 5, 0.0, 0.99, borne=False)
+    borne = tried(CUSUM, 1.0, 9, 0.1, 0.90)
+    assert first_of((empty, borne)) is borne
+    assert first_of((empty, tried(CUSUM, 0.5, 90, 0.9, 0.2))).detector == CUSUM
+    assert first_of((empty,)) is empty
+
+
+def test_an_alarm_that_is_on_before_a_shift_has_not_found_it() -> None:
+    always = replace(fx.NO_ALARM, detector=fx.ALARM_SUM, gain_q16=np.full(16, 65536, np.int32))
+    assert np.isnan(delays(always, TEST, TEST.harmful, "U")).all()
+    assert clean_alarms(always, TEST, "U")[2] == 1.0
 
 
 def test_auto_takes_the_one_that_tells_events_best_of_those_that_are_soon() -> None:

@@ -230,8 +230,16 @@ def test_frames_drawn_independently_have_blocks_of_one() -> None:
     assert block_of(u(rng, CLEAN, 20_000), u(rng, CLEAN, 500)) == 1
 
 
-def test_a_stream_that_stands_still_is_one_block_whatever_it_shows() -> None:
-    assert block_of(np.full(300, 7, np.uint32), np.arange(10, dtype=np.uint32)) == 1
+def test_a_stream_that_stands_still_is_one_block_as_long_as_it_is() -> None:
+    assert block_of(np.full(300, 7, np.uint32), np.arange(10, dtype=np.uint32)) == 300
+
+
+def test_a_short_stream_leaves_a_longer_block_open() -> None:
+    rng = np.random.default_rng(0)
+    usual = u(rng, CLEAN, 500)
+    blocks = [block_of(scenes(rng, CLEAN, (1, n))[0], usual) for n in [250] * 40]
+    true = block_of(scenes(rng, CLEAN, (1, 200_000))[0], usual)
+    assert np.mean(np.array(blocks) >= true) >= 0.8
 
 
 def test_a_large_value_now_and_then_does_not_hide_how_frames_follow() -> None:
