@@ -184,7 +184,7 @@ def _cells(row: Values) -> str:
 def _ours(detector: str, splits: dict[str, SplitFrames], signal: str) -> list[float]:
     test = splits["test"]
     fitted = Asked(EVERY, 1, BASELINE).fit(detector, splits["dev"].scores(signal)).device
-    alarms, frames = clean_alarms(fitted, test, signal)
+    alarms, frames, _ = clean_alarms(fitted, test, signal)
     harmful, harmless = (delays(fitted, test, s, signal) for s in (test.harmful, test.harmless))
     return [1e4 * alarms / frames, *_summed_up(harmful, harmless)]
 
