@@ -180,8 +180,7 @@ def _by_type(report: "AlarmReport") -> None:
         cells = [_shift(of_type.get(severity), report.watched) for severity in severities]
         rows.append((name, *cells))
     console.wide_table(
-        "By type and severity: points of accuracy that it costs, median delay (share found, if "
-        "not all)",
+        "By severity: points that it costs, median delay (share found, if not all)",
         ("type", *map(str, severities)),
         rows,
     )
@@ -191,7 +190,7 @@ def _shift(shift: "ShiftFound | None", watched: int) -> str:
     if shift is None:
         return ""
     found = "" if shift.found == 1 else f" ({100 * shift.found:.0f} %)"
-    return f"{100 * shift.drop:.0f}: {_delay(shift.median, watched)}{found}"
+    return f"{100 * shift.drop:z.0f}: {_delay(shift.median, watched)}{found}"
 
 
 def _streams(report: "AlarmReport") -> None:
@@ -204,8 +203,7 @@ def _streams(report: "AlarmReport") -> None:
         f"the same, block {scenes.block}": scenes.with_block,
     }
     console.wide_table(
-        "Long streams: events, those of 10 points that were found, delay, false alarms per 10,000 "
-        "clean frames, frames until it clears",
+        "Long streams: drops of 10 points found, false alarms per 10,000 clean frames",
         ("streams", "events", "found", "delay", "false", "clears", "AUPRC", "max-probability"),
         [_stream(name, found) for name, found in shown.items() if found],
     )

@@ -15,6 +15,8 @@ _GROUPS = {
     "harmless": "cost less than 3 points",
     "foreign": "foreign inputs",
 }
+# Frames; what is longer no data bear out.
+_FOREVER = 10_000_000
 _FOUND = (
     Column("found, %", digits=1),
     Column("median", group="delay, frames", digits=0),
@@ -81,7 +83,7 @@ def _promise(report: AlarmReport) -> str:
 
 
 def _frames(count: float) -> str:
-    return f"{count:,.0f} frames" if count < 1e12 else "more than 1e12 frames"
+    return f"{count:,.0f} frames" if count < _FOREVER else f"more than {_FOREVER:,} frames"
 
 
 def _timeline(report: AlarmReport) -> str:
@@ -93,7 +95,8 @@ def _timeline(report: AlarmReport) -> str:
         "The first of the test streams, behind its baseline: clean frames, episodes of 400, and "
         f"clean frames again. Shaded: {plural(len(view.events), 'event')} in which accuracy over "
         f"100 frames falls below {percent(view.lower)}; {sum(delays)} found, the frames until then "
-        f"above. Alarms that begin in clean frames: {false}."
+        "above; it is made to let those pass that cost little. Alarms that begin in clean frames: "
+        f"{false}."
     )
     lane = Lane("statistic", "m-snap", shown.statistic, [shown.threshold], shown.on)
     return figure(timeline(view, lane, "alarm-stream"), "The alarm over a stream", words, wide=True)

@@ -109,7 +109,8 @@ def test_the_promise_and_what_was_counted() -> None:
 def test_the_picture_tells_found_missed_and_false() -> None:
     page = alarm_section(REPORT)
     assert "2 events in which accuracy over 100 frames falls below 90.0" in page
-    assert "1 found, the frames until then above. Alarms that begin in clean frames: 1." in page
+    assert "1 found, the frames until then above;" in page
+    assert "Alarms that begin in clean frames: 1." in page
     assert ">20</text>" in page  # frames from the first event to its alarm
     assert ">missed</text>" in page
     # Two bars of the strip, and not one from end to end.

@@ -186,7 +186,7 @@ def test_the_bound_holds_in_most_draws_of_dev_data() -> None:
 def test_independent_frames_keep_the_promise(detector: str) -> None:
     fitted = fit_alarm(detector, made_scores(), 1_000, 1, 256)
     values = u(np.random.default_rng(1), CLEAN, (100, 256 + 1_000))
-    assert alarms(fitted, values) <= 1.5 * 100_000 / min(fitted.at_least, 1_000)
+    assert alarms(fitted, values) <= 1.5 * 100_000 / fitted.at_least + 3
 
 
 @pytest.mark.parametrize("detector", DETECTORS)
