@@ -4,25 +4,10 @@
 
 #include <string.h>
 
+#include "snapuq.h"
+
 #define MAGIC_0 0xA5
 #define MAGIC_1 0x5A
-
-uint32_t app_crc32(uint32_t crc, const uint8_t *bytes, size_t count)
-{
-    /* The remainder of each value of four bits: a sixteenth of the usual table, half its speed. */
-    static const uint32_t nibble[16] = {
-        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
-        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
-        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
-    };
-    crc = ~crc;
-    for (size_t i = 0; i < count; i++) {
-        crc ^= bytes[i];
-        crc = crc >> 4 ^ nibble[crc & 15u];
-        crc = crc >> 4 ^ nibble[crc & 15u];
-    }
-    return ~crc;
-}
 
 void app_parser_init(struct app_parser *parser, uint8_t *payload, uint32_t capacity)
 {
@@ -46,7 +31,7 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
         return byte == MAGIC_1 ? APP_EVENT_INSIDE : APP_EVENT_OUTSIDE;
     }
     if (position < APP_HEADER_BYTES) {
-        parser->crc = app_crc32(parser->crc, &byte, 1);
+        parser->crc = snapuq_crc32(parser->crc, &byte, 1);
         switch (position) {
         case 2: parser->type = byte; break;
         case 3: parser->sequence = byte; break;
@@ -61,7 +46,7 @@ enum app_event app_parser_feed(struct app_parser *parser, uint8_t byte)
     }
     const uint32_t index = position - APP_HEADER_BYTES;
     if (index < parser->length) {
-        parser->crc = app_crc32(parser->crc, &byte, 1);
+        parser->crc = snapuq_crc32(parser->crc, &byte, 1);
         parser->payload[index] = byte;
         return APP_EVENT_INSIDE;
     }
@@ -110,7 +95,7 @@ void app_frame_end(struct app_frame *frame)
     const size_t length = frame->count - APP_HEADER_BYTES;
     frame->bytes[4] = (uint8_t)length;
     frame->bytes[5] = (uint8_t)(length >> 8);
-    app_frame_put(frame, app_crc32(0, frame->bytes + 2, frame->count - 2), APP_CRC_BYTES);
+    app_frame_put(frame, snapuq_crc32(0, frame->bytes + 2, frame->count - 2), APP_CRC_BYTES);
 }
 
 void app_frame_error(struct app_frame *frame, uint8_t *bytes, enum app_error code, uint8_t type,

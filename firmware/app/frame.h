@@ -47,9 +47,6 @@ enum app_error {
 #define APP_CRC_BYTES 4
 #define APP_PAYLOAD_LIMIT 32768u
 
-/* CRC-32 as in zlib; start with 0 and pass the result on to continue. */
-uint32_t app_crc32(uint32_t crc, const uint8_t *bytes, size_t count);
-
 /* ---- Receiving --------------------------------------------------------- */
 
 struct app_parser {

@@ -7,6 +7,7 @@
 #include "inference.h"
 #include "port.h"
 #include "snap_model.h"
+#include "snapuq.h"
 
 #ifdef SNAP_MODEL_WITHOUT_HEADS
 
@@ -113,7 +114,7 @@ static const struct snap_model_settings *fitting(const uint8_t *bytes, size_t co
     const struct snap_model_settings *settings = (const void *)bytes;
     const uint32_t own = snap_model_settings.check;
     if (count < sizeof *settings || !snap_model_settings_fit(settings) ||
-        settings->check != app_crc32(0, bytes + CHECKED_FROM, sizeof *settings - CHECKED_FROM) ||
+        settings->check != snapuq_crc32(0, bytes + CHECKED_FROM, sizeof *settings - CHECKED_FROM) ||
         (settings->replaces != own && settings->check != own)) {
         return 0;
     }
@@ -123,7 +124,7 @@ static const struct snap_model_settings *fitting(const uint8_t *bytes, size_t co
 /* The check covers the sequence, and the block with what fills it up. */
 static uint32_t check_of(const uint8_t *bytes)
 {
-    return app_crc32(0, bytes, PAGE_BYTES - sizeof(uint32_t));
+    return snapuq_crc32(0, bytes, PAGE_BYTES - sizeof(uint32_t));
 }
 
 static void choose(int page, const uint8_t *bytes)

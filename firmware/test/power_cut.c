@@ -18,6 +18,7 @@
 #include "inference.h"
 #include "port.h"
 #include "settings.h"
+#include "snapuq.h"
 
 #define PAGE_BYTES 96
 #define NEVER UINT32_MAX
@@ -92,7 +93,7 @@ static struct snap_model_settings settings_of(uint32_t threshold_q16)
 {
     struct snap_model_settings settings = snap_model_settings;
     settings.threshold_q16 = threshold_q16;
-    settings.check = app_crc32(0, (const uint8_t *)&settings + 16, sizeof settings - 16);
+    settings.check = snapuq_crc32(0, (const uint8_t *)&settings + 16, sizeof settings - 16);
     settings.replaces = snap_model_settings.check;
     return settings;
 }

@@ -4,6 +4,7 @@
 #include "fuzz_link.h"
 
 #include "frame.h"
+#include "snapuq.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
@@ -41,9 +42,9 @@ static void repair(uint8_t *data, size_t size, unsigned int seed)
         uint8_t *payload = frame + APP_HEADER_BYTES;
         if (frame[2] == APP_SETTINGS && length >= SETTINGS_BODY && seed & 8u) {
             put_u32(payload + SETTINGS_CHECK,
-                    app_crc32(0, payload + SETTINGS_BODY, length - SETTINGS_BODY));
+                    snapuq_crc32(0, payload + SETTINGS_BODY, length - SETTINGS_BODY));
         }
-        put_u32(payload + length, app_crc32(0, frame + 2, APP_HEADER_BYTES - 2 + length));
+        put_u32(payload + length, snapuq_crc32(0, frame + 2, APP_HEADER_BYTES - 2 + length));
         i += APP_FRAME_BYTES(length);
     }
 }

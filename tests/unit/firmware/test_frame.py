@@ -15,6 +15,8 @@ from snapcli.device.frame import MAGIC, Decoder, Frame, encode
 from tests.conftest import need
 
 APP = toolchain.firmware_dir() / "app"
+LIBRARY = toolchain.firmware_dir() / "snapuq"
+CRC32 = LIBRARY / "src" / "snapuq_crc32.c"
 # Reads bytes and prints an event per line; the payload buffer is exactly as long as stated.
 HARNESS = """
 #include <stdio.h>
@@ -55,6 +57,7 @@ def parse(tmp_path_factory: pytest.TempPathFactory) -> Parse:
     folder = tmp_path_factory.mktemp("parser")
     (folder / "harness.c").write_text(HARNESS)
     command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{APP}"]
+    command += [f"-I{LIBRARY / 'include'}", str(CRC32)]
     command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += [str(folder / "harness.c"), str(APP / "frame.c"), "-o", str(folder / "harness")]
     subprocess.run(command, check=True)
@@ -127,13 +130,13 @@ def test_magics_everywhere(parse):
 
 def test_its_crc_is_zlib_s(tmp_path):
     need(host=True)
-    library = tmp_path / "frame.so"
-    source = str(APP / "frame.c")
-    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", str(library)], check=True)
-    crc32 = ctypes.CDLL(str(library)).app_crc32
+    library = tmp_path / "crc32.so"
+    command = ["cc", "-shared", "-fPIC", f"-I{LIBRARY / 'include'}", str(CRC32)]
+    subprocess.run([*command, "-o", str(library)], check=True)
+    crc32 = ctypes.CDLL(str(library)).snapuq_crc32
     crc32.restype = ctypes.c_uint32
     data = bytes(range(256)) + random.Random(3).randbytes(744)
     for length in (0, 1, 2, 256, 999, 1000):
-        assert crc32(0, data, ctypes.c_size_t(length)) == zlib.crc32(data[:length])
-    begun = crc32(0, data, ctypes.c_size_t(10))
-    assert crc32(begun, data[10:], ctypes.c_size_t(990)) == zlib.crc32(data)
+        assert crc32(0, data, ctypes.c_uint32(length)) == zlib.crc32(data[:length])
+    begun = crc32(0, data, ctypes.c_uint32(10))
+    assert crc32(begun, data[10:], ctypes.c_uint32(990)) == zlib.crc32(data)
