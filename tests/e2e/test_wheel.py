@@ -97,7 +97,8 @@ def test_the_whole_pipeline_from_an_empty_folder(
     assert done.returncode == 0, done.stderr
     assert "10 of 10" in done.stdout
     timed = [line.split()[0] for line in done.stderr.splitlines()]
-    assert timed == ["train", "calibrate", "quantize", "export-c", "flash", "bench"]
+    stages = ["train", "calibrate", "quantize", "alarm", "export-c", "flash", "bench"]
+    assert timed == stages
     assert (tmp_path / "runs/latest").readlink() == Path("digits-001")
     bench = json.loads((tmp_path / "runs/latest/bench/qemu-m4-001.json").read_text())
     assert bench["bit_exact"] == bench["inputs"] == 10
