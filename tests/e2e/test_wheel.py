@@ -97,8 +97,10 @@ def test_the_whole_pipeline_from_an_empty_folder(
     assert done.returncode == 0, done.stderr
     assert "10 of 10" in done.stdout
     timed = [line.split()[0] for line in done.stderr.splitlines()]
+    # After one epoch the data may bear no alarm, which a last line says.
     stages = ["train", "calibrate", "quantize", "alarm", "export-c", "flash", "bench"]
-    assert timed == stages
+    assert timed[: len(stages)] == stages
+    assert set(timed[len(stages) :]) <= {"alarm"}
     assert (tmp_path / "runs/latest").readlink() == Path("digits-001")
     bench = json.loads((tmp_path / "runs/latest/bench/qemu-m4-001.json").read_text())
     assert bench["bit_exact"] == bench["inputs"] == 10
