@@ -147,6 +147,8 @@ def test_what_a_device_has_kept_is_collected(alarmed: Workspace, tmp_path: Path)
     tensor = origin_of(Run(alarmed.run)).on_device().monitor.body.graph
     shape = tensor.tensors[tensor.input].shape
     for row in rows:
+        assert row["file"].endswith(f"-frame-{row['frame']}.npy")
+        assert 0 <= int(row["frame"]) < 40
         assert np.load(place / row["file"]).shape == shape
         assert (place / row["file"]).with_suffix(".png").is_file()
         assert row["label"] == ""
@@ -159,6 +161,16 @@ def test_what_a_device_has_kept_is_collected(alarmed: Workspace, tmp_path: Path)
     assert again.code == 0, again.err
     assert len((place / "kept.csv").read_text().splitlines()) == 1 + 2 * KEPT
     assert len(np.frombuffer((place / "telemetry.snpt").read_bytes(), fx.TELEMETRY)) == 2
+
+
+def test_a_list_that_cannot_be_read_costs_nothing(alarmed: Workspace, tmp_path: Path) -> None:
+    place = tmp_path / "kept"
+    place.mkdir()
+    (place / "kept.csv").write_bytes("file,label\nm\u00fcll".encode("latin-1"))
+    done = alarmed.snap("monitor", "--frames", "5", "--collect", str(place))
+    assert done.code == 4
+    assert "kept.csv cannot be read" in done.error()[0]
+    assert [path.name for path in place.iterdir()] == ["kept.csv"]
 
 
 def test_an_image_without_room_says_so(workspace: Workspace, tmp_path: Path) -> None:

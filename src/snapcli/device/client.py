@@ -141,7 +141,8 @@ class Client:
     def telemetry(self, take: bool, now_s: int = 0, device: int = 0) -> bytes:
         """The record of the stream so far (SPEC 4), none from an image without monitor. take: the
         next one begins. now_s: seconds since 1970, 0: nobody knows; device: a number for it."""
-        return self.request(Type.TELEMETRY, messages.pack_telemetry(take, now_s, device))
+        answer = self.request(Type.TELEMETRY, messages.pack_telemetry(take, now_s, device))
+        return self._unpack(messages.parse_record, answer)
 
     def profile(self, data: bytes) -> Profile:
         """An input beside the stream, with the count of every step."""

@@ -16,6 +16,7 @@ _WATCH = struct.Struct("<iiIIIHHBB32s2x")
 _STATE_BYTES = _BUDGET.size + _WATCH.size
 _KEPT = struct.Struct("<IIIIi")
 _ASKED = struct.Struct("<IIQ")
+_RECORD_BYTES = 124  # SPEC 4
 _FAULT = struct.Struct("<7I")
 _WORD = struct.Struct("<I")
 _UNITS = ("instructions", "cycles", "nanoseconds")
@@ -330,6 +331,12 @@ def parse_evidence(payload: bytes, hello: Hello) -> Evidence:
         raise ValueError("not as long as an input")
     frame, value, uncertainty, foreign, predicted = _KEPT.unpack_from(rest)
     return Evidence(capacity, count, Kept(frame, value, uncertainty, foreign, predicted, data))
+
+
+def parse_record(payload: bytes) -> bytes:
+    if len(payload) not in (0, _RECORD_BYTES):
+        raise ValueError("not as long as a telemetry record")
+    return payload
 
 
 def parse_nothing(payload: bytes) -> None:

@@ -14,11 +14,13 @@ from snapcli import fixedpoint as fx
 from snapcli.device import Client, Kept
 from snapcli.graph.graph import Tensor
 from snapcli.runs import disk_errors, whole_file
+from snapcli.stored import reading
 
 LIST, RECORDS = "kept.csv", "telemetry.snpt"
 _COLUMNS = ("file", "frame", "U", "F", "predicted", "label")
 _COLOURS = (1, 3)
 _Q16 = 2**16
+_HINT = "Save it as CSV in UTF-8, or give --collect another folder; the device has lost nothing."
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _add_inputs(
     rows = _rows(folder / LIST)
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
     for kept in sorted(found, key=lambda k: -k.value_q16):
-        stem = f"{stamp}-frame-{kept.frame}"
+        stem = f"{stamp}-frame-{kept.frame - 1}"
         _write(folder / stem, np.frombuffer(kept.data, np.int8).reshape(tensor.shape))
         rows.append(_row(f"{stem}.npy", kept, class_names))
     with (
@@ -75,8 +77,8 @@ def _rows(path: Path) -> list[tuple[str, ...]]:
     """What somebody may have filled in already."""
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [tuple(row) for row in csv.reader(file)][1:]
+    with reading(path, _HINT), path.open(newline="", encoding="utf-8") as file:
+        return [tuple(row) for row in csv.reader(file, strict=True)][1:]
 
 
 def _row(name: str, kept: Kept, class_names: tuple[str, ...]) -> tuple[str, ...]:

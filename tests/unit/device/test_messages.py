@@ -141,6 +141,19 @@ def test_the_state_of_a_stream() -> None:
     assert messages.parse_state(written) == state
 
 
+@given(st.binary(max_size=130))
+def test_a_telemetry_record_is_whole_or_not_there(payload: bytes) -> None:
+    if len(payload) in (0, 124):
+        assert messages.parse_record(payload) == payload
+    else:
+        with pytest.raises(EXPECTED):
+            messages.parse_record(payload)
+
+
+def test_a_whole_telemetry_record() -> None:
+    assert messages.parse_record(bytes(124)) == bytes(124)
+
+
 @given(hellos(), u32, u32, st.data())
 def test_an_input_that_was_kept(
     pair: tuple[Hello, bytes], capacity: int, count: int, data: st.DataObject
